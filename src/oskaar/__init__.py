@@ -1,0 +1,31 @@
+"""oskaar: online structured prediction.
+
+Every round brings a context x; the learner answers with a structure z, sees the truth y, pays Delta(z, y)
+and learns.
+
+>>> from oskaar import OSKAAR, kernels, losses
+>>> learner = OSKAAR(losses.F1(n_labels=4), kernel=kernels.Gaussian(0.5) + 1.0, lam=0.1)
+>>> learner.learn_one([0.0, 1.0], {1, 2})
+>>> sorted(learner.predict_one([0.0, 0.9]))
+[1, 2]
+"""
+
+from oskaar import checks, kernels, losses, streams, theory
+from oskaar.learners import OSKAAR, BatchILE, MostFrequent, RepeatLast
+from oskaar.replays import Replay, replay
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "OSKAAR",
+    "BatchILE",
+    "MostFrequent",
+    "RepeatLast",
+    "Replay",
+    "checks",
+    "kernels",
+    "losses",
+    "replay",
+    "streams",
+    "theory",
+]

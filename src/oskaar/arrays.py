@@ -1,0 +1,94 @@
+"""Arrays that grow at the end, and the names of array types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Rows = Any
+"""n inputs: an (n, d) array, a scipy sparse matrix of n rows, or a list of n objects."""
+
+
+class Growing:
+    """A matrix that grows by rows and by columns at amortised constant cost an entry.
+
+    New columns are zero in the old rows. Entries outside `view` are never read, so a growth that
+    is interrupted leaves the view as it was.
+
+    >>> g = Growing(2)
+    >>> g.append(np.array([[1.0, 2.0]])); g.append(np.array([[3.0, 4.0, 5.0]]))
+    >>> g.view
+    array([[1., 2., 0.],
+           [3., 4., 5.]])
+    """
+
+    def __init__(self, columns: int, dtype: Any = float) -> None:
+        self._buffer = np.zeros((0, columns), dtype=dtype)
+        self.shape = (0, columns)
+
+    @property
+    def view(self) -> Any:
+        """The matrix as it stands; valid until the next append."""
+        return self._buffer[: self.shape[0], : self.shape[1]]
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Add rows, which may be wider than all before them."""
+        n, p = self.shape
+        m, q = n + rows.shape[0], max(p, rows.shape[1])
+        self._reserve(m, q)
+        self._buffer[n:m, : rows.shape[1]] = rows
+        self._buffer[n:m, rows.shape[1] : q] = 0.0
+        self._buffer[:n, p:q] = 0.0
+        self.shape = (m, q)
+
+    def _reserve(self, rows: int, columns: int) -> None:
+        have_rows, have_columns = self._buffer.shape
+        if rows <= have_rows and columns <= have_columns:
+            return
+        if rows > have_rows:
+            have_rows = max(rows, 3 * have_rows // 2, 16)
+        if columns > have_columns:
+            have_columns = max(columns, 3 * have_columns // 2)
+        grown = np.empty((have_rows, have_columns), dtype=self._buffer.dtype)
+        grown[: self.shape[0], : self.shape[1]] = self.view
+        self._buffer = grown
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_buffer": self.view.copy(), "shape": self.shape}
+
+
+class Sheet:
+    """A matrix that never changes, and makes larger ones that share its memory.
+
+    Growing is amortised: the new value is written beside the old one in the same buffer, unless another
+    value has grown there first.
+
+    >>> a = Sheet(np.ones((1, 1)))
+    >>> b = a.extended(2, 2); b.view[1, :] = b.view[0, 1] = 5.0
+    >>> c = a.extended(1, 2); c.view[0, 1] = 7.0
+    >>> a.view.tolist(), b.view.tolist(), c.view.tolist()
+    ([[1.0]], [[1.0, 5.0], [5.0, 5.0]], [[1.0, 7.0]])
+    """
+
+    def __init__(
+        self, values: Array, buffer: Array | None = None, grown: list[tuple[int, int]] | None = None
+    ) -> None:
+        self.view = values
+        self._buffer = values if buffer is None else buffer
+        self._grown = [values.shape] if grown is None else grown
+
+    def extended(self, rows: int, columns: int) -> Sheet:
+        """A larger matrix with these entries; the caller fills in the new ones."""
+        n, p = self.view.shape
+        buffer, grown = self._buffer, self._grown
+        if grown[0] != (n, p) or rows > buffer.shape[0] or columns > buffer.shape[1]:
+            buffer, grown = np.empty((max(rows, 3 * n // 2), max(columns, 3 * p // 2))), []
+            buffer[:n, :p] = self.view
+        grown[:] = [(rows, columns)]
+        return Sheet(buffer[:rows, :columns], buffer, grown)
+
+    def __reduce__(self) -> tuple[type[Sheet], tuple[Array]]:
+        return Sheet, (self.view.copy(),)

@@ -1,0 +1,392 @@
+"""Inputs: rows as users write them, checked, stored, and compared by a kernel.
+
+A round brings one row (or, for losses on parts, a block of rows). A row is a sequence of numbers, a scipy
+sparse row, a dict of named numbers, or any object that the kernel takes. The first row fixes the kind;
+`parse` only checks and converts, `append` alone changes the store.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, Growing, Rows
+from oskaar.kernels import Kernel, as_kernel
+
+
+@dataclass(frozen=True)
+class Block:
+    """n checked rows; `names` are the columns of dict rows, with those that these rows add."""
+
+    rows: Rows
+    n: int
+    names: dict[str, int] | None = None
+
+    def part(self, lo: int, hi: int) -> Block:
+        """Rows lo..hi-1."""
+        return Block(self.rows[lo:hi], hi - lo, self.names)
+
+    def fingerprint(self) -> Any:
+        """Equal for equal rows; None where equality cannot be told."""
+        if isinstance(self.rows, np.ndarray):
+            return self.rows.shape, self.rows.tobytes()
+        if isinstance(self.rows, list):
+            plain = all(isinstance(x, (str, bytes, int, float, frozenset)) for x in self.rows)
+            return tuple(self.rows) if plain else None
+        return self.rows.shape, self.rows.data.tobytes(), self.rows.indices.tobytes()
+
+
+class Store(ABC):
+    """Rows of one kind, in the order of arrival."""
+
+    n = 0
+
+    @abstractmethod
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """Check and convert rows; changes nothing."""
+
+    @abstractmethod
+    def append(self, block: Block) -> None:
+        """Keep the rows of a block that `parse` made."""
+
+    @abstractmethod
+    def rows_for(self, block: Block) -> Rows:
+        """All rows kept, in a shape that fits the block's."""
+
+
+class DenseStore(Store):
+    """Rows of numbers of one width."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._rows = Growing(width)
+
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """An (n, width) array of finite numbers."""
+        if hasattr(xs, "toarray"):
+            xs = xs.toarray()
+        elif not isinstance(xs, np.ndarray):
+            xs = [x.toarray().ravel() if hasattr(x, "toarray") else x for x in xs]
+        if len(xs) == 0:
+            return Block(np.zeros((0, self.width)), 0)
+        rows = _numbers(xs)
+        if rows.shape[1] != self.width:
+            raise ValueError(
+                f"x must have {self.width} features, as the first row had, got {rows.shape[1]}: "
+                "give every row the same features, or use dict rows."
+            )
+        return Block(rows, len(rows))
+
+    def append(self, block: Block) -> None:
+        """Keep them."""
+        self._rows.append(block.rows)
+        self.n = self._rows.shape[0]
+
+    def rows_for(self, block: Block) -> Rows:
+        """An (n, width) array."""
+        return self._rows.view
+
+
+class SparseStore(Store):
+    """Sparse rows of one width, in compressed row form."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._data, self._indices, self._starts = Growing(1), Growing(1, np.int32), Growing(1, np.int32)
+        self._starts.append(np.zeros((1, 1)))
+
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """A CSR array of finite numbers."""
+        from scipy.sparse import csr_array, vstack
+
+        if not hasattr(xs, "tocsr"):
+            xs = vstack([_sparse_row(x) for x in xs]) if len(xs) else csr_array((0, self.width))
+        rows = csr_array(xs, dtype=float)
+        if rows.shape[1] != self.width:
+            raise ValueError(f"x must have {self.width} features, as the first row had, got {rows.shape[1]}.")
+        rows.sum_duplicates()
+        _require_finite(rows.data, lambda i: f"feature {rows.indices[i]}")
+        return Block(rows, rows.shape[0])
+
+    def append(self, block: Block) -> None:
+        """Keep them."""
+        rows, used = block.rows, self._data.shape[0]
+        if used + rows.nnz > np.iinfo(np.int32).max:
+            raise MemoryError(f"sparse rows hold at most 2^31 - 1 numbers in all, {used + rows.nnz} are wanted.")
+        self._data.append(rows.data[:, None])
+        self._indices.append(rows.indices[:, None])
+        self._starts.append(used + rows.indptr[1:, None])
+        self.width = max(self.width, rows.shape[1])
+        self.n += block.n
+
+    def rows_for(self, block: Block) -> Rows:
+        """A CSR array as wide as the block's."""
+        from scipy.sparse import csr_array
+
+        width = max(self.width, block.rows.shape[1])
+        parts = self._data.view[:, 0], self._indices.view[:, 0], self._starts.view[:, 0]
+        return csr_array(parts, shape=(self.n, width))
+
+
+class DictStore(SparseStore):
+    """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.names: dict[str, int] = {}
+
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """A CSR array over the names known so far and the new ones."""
+        from scipy.sparse import csr_array
+
+        names, data, indices, starts = self.names, [], [], [0]
+        for x in xs:
+            if not isinstance(x, dict):
+                raise TypeError(f"x must be a dict, as the first row was, got {type(x).__name__}.")
+            for key, value in x.items():
+                name, number = _feature(key, value)
+                if name not in names:
+                    names = {**names, name: len(names)} if names is self.names else names
+                    names.setdefault(name, len(names))
+                data.append(number)
+                indices.append(names[name])
+            starts.append(len(data))
+        rows = csr_array((np.array(data), np.array(indices, dtype=np.int64), starts), shape=(len(xs), len(names)))
+        rows.sum_duplicates()
+        return Block(rows, len(xs), names)
+
+    def append(self, block: Block) -> None:
+        """Keep them, and their names."""
+        super().append(block)
+        assert block.names is not None
+        self.names = block.names
+
+
+class ObjectStore(Store):
+    """Anything, for kernels on objects."""
+
+    def __init__(self) -> None:
+        self._objects: list[Any] = []
+
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """A list."""
+        return Block(list(xs), len(xs))
+
+    def append(self, block: Block) -> None:
+        """Keep them."""
+        del self._objects[self.n :]
+        self._objects.extend(block.rows)
+        self.n = len(self._objects)
+
+    def rows_for(self, block: Block) -> Rows:
+        """A list."""
+        return self._objects
+
+
+class Inputs:
+    """The rows seen so far and the kernel between them.
+
+    >>> from oskaar.kernels import Linear
+    >>> inputs = Inputs(Linear())
+    >>> inputs.append(inputs.parse([1.0, 2.0]))
+    >>> block = inputs.parse([3.0, 4.0])
+    >>> inputs.columns(block), inputs.corner(block)
+    (array([[11.]]), array([[25.]]))
+    """
+
+    def __init__(self, kernel: Kernel | Callable[..., Any], parts: bool = False) -> None:
+        self.kernel = kernel
+        self.parts = parts
+        self.store: Store | None = None
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.store.n if self.store else 0
+
+    def parse(self, x: Any) -> Block:
+        """One round's rows."""
+        if not self.parts:
+            return self._parse(_one_row(x))
+        block = self._parse(_sliceable(x))
+        if block.n == 0:
+            raise ValueError("a round of parts must have at least one row, got none.")
+        return block
+
+    def parse_many(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
+        """Many rounds' rows as one block, and where each round ends in it."""
+        if not self.parts:
+            rows = _sliceable(xs)
+            if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype != object and len(rows):
+                raise ValueError(
+                    f"xs must hold one row a round, got a flat array of {len(rows)} numbers: "
+                    "reshape it with xs.reshape(-1, 1) if each number is a row."
+                )
+            return self._parse(rows), np.arange(1, _length(rows) + 1)
+        blocks = [_sliceable(x) for x in xs]
+        sizes = [_length(b) for b in blocks]
+        if 0 in sizes:
+            raise ValueError(f"round {sizes.index(0)} has no rows: a round of parts needs at least one.")
+        return self._parse(_joined(blocks)), np.cumsum(sizes, dtype=np.intp)
+
+    def columns(self, block: Block) -> Array:
+        """k(X, block), a column for each row of the block."""
+        kernel = self._kernel_for(block)
+        if self.store is None or self.store.n == 0:
+            return np.zeros((0, block.n))
+        return _shaped(kernel, kernel(self.store.rows_for(block), block.rows), (self.n, block.n))
+
+    def corner(self, block: Block) -> Array:
+        """k(block, block)."""
+        if block.n == 1:
+            return self.diagonal(block)[:, None]
+        kernel = self._kernel_for(block)
+        return _shaped(kernel, kernel(block.rows, block.rows), (block.n, block.n))
+
+    def diagonal(self, block: Block) -> Array:
+        """k(x, x) of each row."""
+        kernel = self._kernel_for(block)
+        return _shaped(kernel, kernel.diag(block.rows), (block.n,))
+
+    def append(self, block: Block) -> None:
+        """Keep the rows of a block that `parse` made."""
+        self.kernel = self._kernel_for(block)
+        if self.store is None:
+            self.store = self._store_for(block.rows[0] if isinstance(block.rows, list) else block.rows, block)
+        self.store.append(block)
+
+    def _parse(self, xs: Any) -> Block:
+        if self.store is not None:
+            return self.store.parse(xs)
+        if _length(xs) == 0:
+            return Block(np.zeros((0, 0)), 0)
+        return self._store_for(xs, None).parse(xs)
+
+    def _store_for(self, xs: Any, block: Block | None) -> Store:
+        """An empty store of the kind that the first row asks for."""
+        if block is not None and block.names is not None:
+            return DictStore()
+        if getattr(self.kernel, "objects", False) or (isinstance(xs, list) and block is not None):
+            return ObjectStore()
+        if hasattr(xs, "tocsr"):
+            return SparseStore(xs.shape[1])
+        first = xs[0]
+        if isinstance(first, dict):
+            return DictStore()
+        if hasattr(first, "tocsr"):
+            return SparseStore(first.shape[-1])
+        if not isinstance(self.kernel, Kernel) and _not_numbers(first):
+            return ObjectStore()
+        return DenseStore(_numbers([first]).shape[1])
+
+    def _kernel_for(self, block: Block) -> Kernel:
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        return as_kernel(self.kernel, block.rows)
+
+
+def as_rounds(xs: Any) -> list[Any]:
+    """A list of inputs, one for each round."""
+    rows = _sliceable(xs)
+    return [rows[[i], :] for i in range(rows.shape[0])] if hasattr(rows, "tocsr") else list(rows)
+
+
+def _shaped(kernel: Kernel, values: Any, shape: tuple[int, ...]) -> Array:
+    K = np.asarray(values, dtype=float)
+    if K.shape != shape:
+        raise ValueError(f"kernel {kernel!r} must return shape {shape} for that many rows, got {K.shape}.")
+    return K
+
+
+def _one_row(x: Any) -> Any:
+    """A container of one row, out of a row in any form."""
+    return _sparse_row(x) if hasattr(x, "tocsr") else [x]
+
+
+def _sparse_row(x: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    if hasattr(x, "tocsr") and x.ndim == 2:
+        if x.shape[0] != 1:
+            raise ValueError(f"a sparse x must be one row, got {x.shape[0]}: pass x[i:i+1].")
+        return csr_array(x)
+    return csr_array(x.toarray()[None, :] if hasattr(x, "toarray") else _numbers([x]))
+
+
+def _sliceable(xs: Any) -> Any:
+    if hasattr(xs, "tocsr"):
+        return xs.tocsr()
+    if isinstance(xs, (np.ndarray, list)):
+        return xs
+    if hasattr(xs, "to_numpy"):  # a data frame
+        return xs.to_numpy()
+    if isinstance(xs, Iterable) and not isinstance(xs, (str, bytes, dict)):
+        return list(xs)
+    raise TypeError(f"xs must be a sequence of rows, got {type(xs).__name__}.")
+
+
+def _length(xs: Any) -> int:
+    return int(xs.shape[0]) if hasattr(xs, "tocsr") else len(xs)
+
+
+def _joined(blocks: list[Any]) -> Any:
+    if blocks and all(hasattr(b, "tocsr") for b in blocks):
+        from scipy.sparse import vstack
+
+        return vstack(blocks).tocsr()
+    dense = all(isinstance(b, np.ndarray) and b.ndim == 2 for b in blocks)
+    if blocks and dense and len({b.shape[1] for b in blocks}) == 1:
+        return np.concatenate(blocks)
+    return [row for b in blocks for row in (b.tocsr() if hasattr(b, "tocsr") else b)]
+
+
+def _not_numbers(x: Any) -> bool:
+    try:
+        return isinstance(x, (str, bytes)) or np.asarray(x, dtype=float).ndim != 1
+    except (TypeError, ValueError):
+        return True
+
+
+def _numbers(xs: Any) -> Array:
+    """An (n, d) array of finite numbers."""
+    try:
+        rows = np.array(xs, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"x must be a row of numbers, got {_shorten(xs[0])}: all rows need the same width and no text; "
+            "a kernel on objects (kernels.Pairwise) takes anything."
+        ) from error
+    if rows.ndim != 2:
+        raise ValueError(f"x must be a row of numbers, got an array of {rows.ndim - 1} dimensions.")
+    if not np.isfinite(rows).all():
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        at = f"feature {j}" if len(rows) == 1 else f"row {i}, feature {j}"
+        raise ValueError(f"x must be finite, got {rows[i, j]} in {at}: impute it or drop the round.")
+    return rows
+
+
+def _feature(key: Any, value: Any) -> tuple[str, float]:
+    if isinstance(value, str):
+        return f"{key}={value}", 1.0
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
+    if not np.isfinite(number):
+        raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute it or drop the round.")
+    return str(key), number
+
+
+def _require_finite(data: Array, where: Callable[[int], str]) -> None:
+    if not np.isfinite(data).all():
+        i = int(np.flatnonzero(~np.isfinite(data))[0])
+        raise ValueError(f"x must be finite, got {data[i]} in {where(i)}: impute it or drop the round.")
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,472 @@
+r"""Kernels: the similarity of inputs.
+
+A kernel is called with two blocks of rows, `k(X, Y) -> (n, m)`, knows its diagonal, `k.diag(X)`, and a
+bound `kappa >= sup_x sqrt(k(x, x))`. Rows are dense, scipy sparse, or, for kernels that say
+`objects = True`, lists of anything. Kernels add, multiply and scale:
+
+    >>> k = 0.5 * Gaussian(2.0) + Linear() * Cosine() + 1.0
+    >>> k(np.eye(2), np.eye(2)).round(3)
+    array([[2.5  , 1.389],
+           [1.389, 2.5  ]])
+
+One's own is one small class with `__call__` and `diag` (see docs/extending.md), or any function.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows
+
+_CDIST_WIDTH = 32
+"""Up to this width squared distances come from differences; above, from one matrix product."""
+
+
+class Kernel(ABC):
+    """A positive semidefinite function of two inputs."""
+
+    objects: bool = False
+    """True: X and Y are lists of arbitrary objects instead of matrices."""
+
+    @property
+    def kappa(self) -> float:
+        """A bound on sqrt(k(x, x)); infinite where none is known."""
+        return math.inf
+
+    @abstractmethod
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        """The (n, m) matrix of k(x, y)."""
+
+    @abstractmethod
+    def diag(self, X: Rows) -> Array:
+        """The n numbers k(x, x)."""
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        return Sum(self, _operand(other))
+
+    def __radd__(self, other: float) -> Kernel:
+        return Sum(_operand(other), self)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        return Product(self, _operand(other))
+
+    def __rmul__(self, other: float) -> Kernel:
+        return Product(_operand(other), self)
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    r"""exp(-|x - x'|^2 / (2 lengthscale^2)).
+
+    >>> Gaussian(1.0)([[0.0]], [[1.0]])
+    array([[0.60653066]])
+    """
+
+    lengthscale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive("lengthscale", self.lengthscale)
+
+    @property
+    def kappa(self) -> float:
+        """1."""
+        return 1.0
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        D = _squared_distances(X, Y)
+        D *= -0.5 / self.lengthscale**2
+        return np.exp(D, out=D)
+
+    def diag(self, X: Rows) -> Array:
+        """All 1."""
+        return np.ones(_count(X))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    r"""exp(-|x - x'|_1 / lengthscale), with the sum of absolute differences.
+
+    >>> Laplacian(2.0)([[0.0, 0.0]], [[1.0, 1.0]])
+    array([[0.36787944]])
+    """
+
+    lengthscale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive("lengthscale", self.lengthscale)
+
+    @property
+    def kappa(self) -> float:
+        """1."""
+        return 1.0
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        D = _absolute_distances(X, Y)
+        D /= -self.lengthscale
+        return np.exp(D, out=D)
+
+    def diag(self, X: Rows) -> Array:
+        """All 1."""
+        return np.ones(_count(X))
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    r"""Matern of order nu = 1/2, 3/2 or 5/2, with r = sqrt(2 nu) |x - x'| / lengthscale.
+
+        nu = 1/2: exp(-r);   3/2: (1 + r) exp(-r);   5/2: (1 + r + r^2 / 3) exp(-r)
+
+    >>> Matern(1.0, nu=0.5)([[0.0]], [[1.0]])
+    array([[0.36787944]])
+    """
+
+    lengthscale: float = 1.0
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        _require_positive("lengthscale", self.lengthscale)
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu}: those have a closed form.")
+
+    @property
+    def kappa(self) -> float:
+        """1."""
+        return 1.0
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        R = _squared_distances(X, Y, exact=True)
+        np.sqrt(R, out=R)
+        R *= math.sqrt(2 * self.nu) / self.lengthscale
+        K = np.exp(-R)
+        if self.nu == 1.5:
+            K *= 1 + R
+        elif self.nu == 2.5:
+            K *= 1 + R + R * R / 3
+        return K
+
+    def diag(self, X: Rows) -> Array:
+        """All 1."""
+        return np.ones(_count(X))
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """<x, x'>.
+
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return _inner(X, Y)
+
+    def diag(self, X: Rows) -> Array:
+        """|x|^2."""
+        return _squared_norms(X)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """(scale <x, x'> + offset)^degree.
+
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 3
+    offset: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.degree != int(self.degree) or self.degree < 1:
+            raise ValueError(f"degree must be a whole number >= 1, got {self.degree}.")
+        _require_positive("scale", self.scale)
+        if not (math.isfinite(self.offset) and self.offset >= 0):
+            raise ValueError(f"offset must be >= 0, got {self.offset}: the kernel would not be positive.")
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return self._power(_inner(X, Y))
+
+    def diag(self, X: Rows) -> Array:
+        """(scale |x|^2 + offset)^degree."""
+        return self._power(_squared_norms(X))
+
+    def _power(self, inner: Array) -> Array:
+        powers: Array = (self.scale * inner + self.offset) ** int(self.degree)
+        return powers
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """<x, x'> / (|x| |x'|), and 0 where a row is 0: the kernel for bags of words.
+
+    >>> Cosine()([[3.0, 4.0], [0.0, 0.0]], [[1.0, 0.0]])
+    array([[0.6],
+           [0. ]])
+    """
+
+    @property
+    def kappa(self) -> float:
+        """1."""
+        return 1.0
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        K = _inner(X, Y)
+        K *= _inverse_norms(X)[:, None]
+        K *= _inverse_norms(Y)
+        return K
+
+    def diag(self, X: Rows) -> Array:
+        """1, and 0 for a row of zeros."""
+        return (_squared_norms(X) > 0).astype(float)
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The same number for every pair: an intercept."""
+
+    value: float = 1.0
+    objects = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.value) and self.value >= 0):
+            raise ValueError(f"a constant in a kernel must be finite and >= 0, got {self.value}.")
+
+    @property
+    def kappa(self) -> float:
+        """sqrt(value)."""
+        return math.sqrt(self.value)
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return np.full((_count(X), _count(Y)), float(self.value))
+
+    def diag(self, X: Rows) -> Array:
+        """All `value`."""
+        return np.full(_count(X), float(self.value))
+
+
+class _Pair(Kernel):
+    """Two kernels on the same rows."""
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left, self.right = left, right
+        wanted = {k.objects for k in (left, right) if not isinstance(k, Constant)}
+        if len(wanted) > 1:
+            raise ValueError(f"{left!r} and {right!r} take different inputs: one takes rows, one objects.")
+        self.objects = wanted.pop() if wanted else False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.left!r}, {self.right!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.left, self.right))
+
+
+class Sum(_Pair):
+    """k + k'."""
+
+    @property
+    def kappa(self) -> float:
+        """sqrt(kappa^2 + kappa'^2)."""
+        return math.hypot(self.left.kappa, self.right.kappa)
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        if isinstance(self.right, Constant):
+            return self.left(X, Y) + self.right.value
+        return self.left(X, Y) + self.right(X, Y)
+
+    def diag(self, X: Rows) -> Array:
+        """The sum of the diagonals."""
+        return self.left.diag(X) + self.right.diag(X)
+
+
+class Product(_Pair):
+    """k times k'."""
+
+    @property
+    def kappa(self) -> float:
+        """Kappa times kappa'."""
+        return self.left.kappa * self.right.kappa
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        if isinstance(self.left, Constant):
+            return self.left.value * self.right(X, Y)
+        return self.left(X, Y) * self.right(X, Y)
+
+    def diag(self, X: Rows) -> Array:
+        """The product of the diagonals."""
+        return self.left.diag(X) * self.right.diag(X)
+
+
+class Pairwise(Kernel):
+    """Any function of two objects, k(x, x') -> number: strings, graphs, trees.
+
+    It is called once for each pair, in Python; a class of one's own can do better.
+
+    >>> shared = Pairwise(lambda a, b: len(set(a) & set(b)))
+    >>> shared(["online"], ["line", "on"])
+    array([[4., 2.]])
+    """
+
+    objects = True
+
+    def __init__(self, function: Callable[[Any, Any], float], kappa: float = math.inf) -> None:
+        self.function = function
+        self._kappa = kappa
+
+    @property
+    def kappa(self) -> float:
+        """As declared."""
+        return self._kappa
+
+    def __call__(self, X: Sequence[Any], Y: Sequence[Any]) -> Array:
+        values = [[self.function(x, y) for y in Y] for x in X]
+        return np.array(values, dtype=float).reshape(len(X), len(Y))
+
+    def diag(self, X: Sequence[Any]) -> Array:
+        """k(x, x) for each x."""
+        return np.array([self.function(x, x) for x in X], dtype=float)
+
+    def __repr__(self) -> str:
+        return f"Pairwise({self.function!r})"
+
+
+class Rowwise(Kernel):
+    """A function of two matrices of rows, k(X, Y) -> (n, m), as scikit-learn's `pairwise` has them."""
+
+    def __init__(self, function: Callable[[Rows, Rows], Any], kappa: float = math.inf) -> None:
+        self.function = function
+        self._kappa = kappa
+
+    @property
+    def kappa(self) -> float:
+        """As declared."""
+        return self._kappa
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return np.asarray(self.function(X, Y), dtype=float)
+
+    def diag(self, X: Rows) -> Array:
+        """The diagonal of one-row calls."""
+        n = _count(X)
+        return np.array([np.asarray(self.function(X[i : i + 1], X[i : i + 1])).item() for i in range(n)])
+
+    def __repr__(self) -> str:
+        return f"Rowwise({self.function!r})"
+
+
+def as_kernel(kernel: Any, rows: Rows) -> Kernel:
+    """A Kernel out of a Kernel or a function, told by how the function answers for the first of `rows`.
+
+    A function that makes a (2, 3) matrix of 2 and 3 rows is `Rowwise`; one that makes a number of a
+    pair of inputs is `Pairwise`.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not callable(kernel):
+        raise TypeError(f"kernel must be a Kernel or a function, got {kernel!r}.")
+    if not isinstance(rows, list) and _shape_of(kernel, rows[[0, 0]], rows[[0, 0, 0]]) == (2, 3):
+        return Rowwise(kernel)
+    shape = _shape_of(kernel, rows[0], rows[0])
+    if shape == ():
+        return Pairwise(kernel)
+    raise ValueError(
+        f"kernel {kernel!r} must give an (n, m) matrix for n and m rows, or a number for a pair of inputs; "
+        f"for the pair (x, x) it gave {'an error' if shape is None else f'shape {shape}'}."
+    )
+
+
+def _shape_of(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, ...] | None:
+    try:
+        return np.asarray(function(a, b), dtype=float).shape
+    except Exception:  # any failure only means that the function is not of this form
+        return None
+
+
+def _operand(other: Kernel | float) -> Kernel:
+    return other if isinstance(other, Kernel) else Constant(float(other))
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and > 0, got {value}.")
+
+
+def _is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr")
+
+
+def _rows(X: Rows) -> Any:
+    return X if _is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))
+
+
+def _count(X: Rows) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _inner(X: Rows, Y: Rows) -> Array:
+    X, Y = _rows(X), _rows(Y)
+    K = X @ Y.T
+    return np.asarray(K.todense() if _is_sparse(K) else K, dtype=float)
+
+
+def _squared_norms(X: Rows) -> Array:
+    X = _rows(X)
+    if _is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
+    squares: Array = np.einsum("ij,ij->i", X, X)
+    return squares
+
+
+def _inverse_norms(X: Rows) -> Array:
+    norms = np.sqrt(_squared_norms(X))
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
+    """|x - y|^2, from differences for narrow dense rows, else from |x|^2 + |y|^2 - 2 <x, y>."""
+    X, Y = _rows(X), _rows(Y)
+    sparse = _is_sparse(X) or _is_sparse(Y)
+    if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH):
+        from scipy.spatial.distance import cdist
+
+        distances: Array = cdist(X, Y, "sqeuclidean")
+        return distances
+    if not sparse and len(Y):
+        X, Y = X - Y[0], Y - Y[0]  # a common offset would eat the digits of the differences
+    x2, y2 = _squared_norms(X), _squared_norms(Y)
+    D = _inner(X, Y)
+    D *= -2.0
+    D += x2[:, None]
+    D += y2
+    D[2e-15 * (x2[:, None] + y2) > D] = 0.0  # equal rows are at distance 0, whatever the rounding
+    return D
+
+
+def _absolute_distances(X: Rows, Y: Rows) -> Array:
+    X, Y = _rows(X), _rows(Y)
+    if not (_is_sparse(X) or _is_sparse(Y)):
+        from scipy.spatial.distance import cdist
+
+        distances: Array = cdist(X, Y, "cityblock")
+        return distances
+    from scipy.sparse import csr_array
+
+    X, Y = csr_array(X), csr_array(Y)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    D = np.empty((X.shape[0], Y.shape[0]))
+    for j in range(Y.shape[0]):  # |x - y|_1 = |y|_1 + sum over the support of x of |x_i - y_i| - |y_i|
+        y = Y[[j], :].toarray().ravel()
+        there = y[X.indices]
+        moved = np.abs(X.data - there) - np.abs(there)
+        D[:, j] = np.bincount(rows, weights=moved, minlength=X.shape[0]) + np.abs(y).sum()
+    return np.maximum(D, 0.0, out=D)

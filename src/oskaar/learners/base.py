@@ -1,0 +1,77 @@
+"""What learners share: answers one by one or many at a time, and the scikit-learn face."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sized
+from typing import Any, Self
+
+import numpy as np
+
+from oskaar.losses import Loss
+
+
+class Predictor(ABC):
+    """Anything that answers inputs with structures and is judged by a loss."""
+
+    loss: Loss
+
+    @abstractmethod
+    def predict_many(self, xs: Any) -> list[Any]:
+        """An answer for each x, from the present state, which stays as it is."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn these rounds."""
+
+    def predict_one(self, x: Any) -> Any:
+        """The answer for x, from the present state, which stays as it is."""
+        return self.predict_many([x])[0]
+
+    def predict(self, X: Any) -> list[Any]:
+        """An answer for each row of X."""
+        return self.predict_many(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Minus the mean loss: larger is better, 0 is perfect for most losses."""
+        answers, labels = self.predict_many(X), as_labels(y)
+        require_same_length(answers, labels)
+        if not labels:
+            raise ValueError("score needs at least one round, got none.")
+        return -float(np.mean([self.loss(z, self.loss.check(y)) for z, y in zip(answers, labels, strict=True)]))
+
+
+def as_labels(ys: Any) -> list[Any]:
+    """A list of labels: the rows of an array, numbers as Python numbers."""
+    if hasattr(ys, "tocsr"):
+        return [ys[[i], :] for i in range(ys.shape[0])]
+    if hasattr(ys, "to_numpy"):
+        ys = ys.to_numpy()
+    if isinstance(ys, np.ndarray) and ys.ndim == 1:
+        return list(ys.tolist())
+    return list(ys)
+
+
+def require_same_length(xs: Sized, ys: Sized) -> None:
+    """One label for each input."""
+    if len(xs) != len(ys):
+        raise ValueError(f"there must be one label for each input, got {len(xs)} inputs and {len(ys)} labels.")
+
+
+def require_lam(lam: Any) -> float:
+    """A regularisation that makes K + lam I invertible."""
+    try:
+        value = float(lam)
+    except (TypeError, ValueError):
+        raise TypeError(f"lam must be a number, got {lam!r}.") from None
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"lam must be finite and > 0, got {lam}: K + lam I has to be invertible.")
+    return value
+
+
+def require_loss(loss: Any) -> Loss:
+    """A loss, not a class of losses or a bare function."""
+    if isinstance(loss, Loss):
+        return loss
+    hint = "make one, as in losses.F1(14)" if isinstance(loss, type) else "wrap a function in losses.LossTrick"
+    raise TypeError(f"loss must be a Loss, got {loss!r}: {hint}.")

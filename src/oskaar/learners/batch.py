@@ -1,0 +1,96 @@
+r"""BatchILE, the batch estimator of section 2 (Ciliberto, Rosasco, Rudi): all rounds at once.
+
+g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n lam I)^-1 Phi
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from oskaar.arrays import Array
+from oskaar.inputs import Inputs
+from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
+from oskaar.learners.online import default_kernel
+from oskaar.losses import Loss
+from oskaar.solvers.cholesky import PANEL
+
+
+class BatchILE(Predictor):
+    r"""Structured prediction from a batch of examples. Mind that lam is multiplied by their number n.
+
+    Equivalent to tests/naive.py::batch_ile, and in its estimate to scikit-learn's
+    KernelRidge(alpha=n * lam) on the embedded labels.
+
+    >>> from oskaar import BatchILE, losses
+    >>> model = BatchILE(losses.Ordinal(3), lam=0.01).fit([[0.0], [0.5], [1.0]], [0, 1, 2])
+    >>> model.predict([[0.1], [0.9]])
+    [0, 2]
+    """
+
+    def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
+        self.lam = require_lam(lam)
+        self.loss = require_loss(loss)
+        self.kernel = default_kernel() if kernel is None else kernel
+        self._fitted = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from examples; what was learned before is forgotten."""
+        labels = [self.loss.check(label) for label in as_labels(y)]
+        inputs = Inputs(self.kernel, self.loss.parts)
+        block, ends = inputs.parse_many(X)
+        require_same_length(ends, labels)
+        if not labels:
+            raise ValueError("fit needs at least one example, got none.")
+        space = self.loss.space()
+        for label in labels:
+            space = space.extended(label)
+        Phi = space.embed_many(labels)
+        if len(Phi) != block.n:
+            raise ValueError(f"the labels have {len(Phi)} parts in all, for {block.n} rows: one for each row.")
+        M = inputs.corner(block)
+        M[np.diag_indices_from(M)] += block.n * self.lam
+        try:
+            alpha = cho_solve(cho_factor(M, lower=True, overwrite_a=True), Phi)
+        except LinAlgError:
+            raise ValueError(
+                "the kernel must be positive semidefinite: K + n lam I has no Cholesky factor. "
+                "Check it with oskaar.checks.check_kernel, or raise lam."
+            ) from None
+        inputs.append(block)
+        self._inputs, self._space, self._alpha, self._fitted = inputs, space, alpha, True
+        return self
+
+    def estimate(self, x: Any) -> Array:
+        """g_n(x), (p,), or (n, p) for a block of rows."""
+        G = self._space.full(self._estimates(self._parsed().parse(x)))
+        return G if self.loss.parts else G[0]
+
+    def predict_many(self, xs: Any) -> list[Any]:
+        """An answer for each x."""
+        block, ends = self._parsed().parse_many(xs)
+        G = self._estimates(block)
+        if self.loss.parts:
+            return [self.loss.decode(g) for g in np.split(G, ends[:-1])] if len(ends) else []
+        return self._space.decode_many(G)
+
+    def predict_one(self, x: Any) -> Any:
+        """The answer for x."""
+        G = self._estimates(self._parsed().parse(x))
+        return self.loss.decode(G) if self.loss.parts else self._space.decode_many(G)[0]
+
+    def _parsed(self) -> Inputs:
+        if not self._fitted:
+            raise ValueError("BatchILE has learned nothing yet: call fit(X, y) first.")
+        return self._inputs
+
+    def _estimates(self, block: Any) -> Array:
+        starts = range(0, block.n, PANEL)
+        parts = [block.part(lo, min(lo + PANEL, block.n)) for lo in starts]
+        rows = [self._inputs.columns(part).T @ self._alpha for part in parts]
+        return np.concatenate(rows) if rows else np.zeros((0, self._space.p))
+
+    def __repr__(self) -> str:
+        return f"BatchILE({self.loss!r}, kernel={self.kernel!r}, lam={self.lam:g})"

@@ -1,0 +1,256 @@
+"""The online learner: inputs, a solver and a loss, assembled.
+
+    x_t --kernel--> k(X, x_t) --solver--> g_hat in R^p --loss.decode--> z_t
+    y_t --loss.embed--> phi(y_t) --solver--> next state ;  Delta(z_t, y_t) --> regret
+
+A round is checked and computed whole before anything is changed, so a refused one leaves no trace.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from oskaar.arrays import Array
+from oskaar.inputs import Block, Inputs
+from oskaar.kernels import Gaussian, Kernel
+from oskaar.learners.base import Predictor, as_labels, require_same_length
+from oskaar.losses import Loss, Space
+from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.exact import ExactSolver, Forecast
+
+
+def default_kernel() -> Kernel:
+    """Gaussian(1) + 1: the constant is an intercept, for inputs far from all that was seen."""
+    return Gaussian(1.0) + 1.0
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What happened in some consecutive rounds."""
+
+    predictions: list[Any]
+    losses: Array
+    optima: Array
+    surrogate_losses: Array
+    estimates: Array
+    """g_hat, a row for each input."""
+    ends: Any
+    """Where each round ends in the rows of `estimates`."""
+
+    def without_estimates(self) -> Rounds:
+        """All but the estimates, which may be large."""
+        return replace(self, estimates=np.zeros((0, 0)))
+
+
+class OnlineLearner(Predictor):
+    """Predict, see the truth, learn. Subclasses say which solver."""
+
+    def __init__(self, loss: Loss, kernel: Any) -> None:
+        self.loss = loss
+        self.kernel = default_kernel() if kernel is None else kernel
+        self.reset()
+
+    @abstractmethod
+    def _new_solver(self) -> ExactSolver:
+        """A solver that has seen nothing."""
+
+    def reset(self) -> None:
+        """Forget everything that was learned."""
+        self._inputs = Inputs(self.kernel, self.loss.parts)
+        self._solver = self._new_solver()
+        self._space: Space = self.loss.space()
+        self.rounds = 0
+        self.total_loss = 0.0
+        self.regret = 0.0
+        self.surrogate_loss = 0.0
+        self._memo: tuple[int, Any, Forecast] | None = None
+
+    @property
+    def space(self) -> Space:
+        """The coordinates in use."""
+        return self._space
+
+    # ---------------------------------------------------------------- one round
+
+    def predict_one(self, x: Any) -> Any:
+        """The answer z for x; the state stays as it is.
+
+        Before the first round the estimate is 0 and every answer ties; the loss says which one it gives
+        (the empty set, the middle level, the first class; None where no answer is known yet).
+        """
+        return self._decode(self._space, self._forecast(self._inputs.parse(x)).G)
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn that the truth for x was y."""
+        self._learn_round(self._inputs.parse(x), self.loss.check(y))
+
+    def estimate(self, x: Any) -> Array:
+        """g_hat(x), (p,), or (n, p) for a block of rows: what KAAR would predict if x came next.
+
+        Losses that learn their coordinates from the stream have one for each label seen, in order.
+        """
+        return self._public(self._forecast(self._inputs.parse(x)).G)
+
+    # ---------------------------------------------------------------- many rounds
+
+    def predict_many(self, xs: Any) -> list[Any]:
+        """The answers for many x, each as `predict_one` would give it now."""
+        block, ends = self._inputs.parse_many(xs)
+        if self.loss.parts:
+            starts = [0, *ends[:-1]]
+            blocks = (block.part(lo, hi) for lo, hi in zip(starts, ends, strict=True))
+            return [self._decode(self._space, self._forecast(b).G) for b in blocks]
+        answers: list[Any] = []
+        for lo in range(0, block.n, PANEL):
+            part = block.part(lo, min(lo + PANEL, block.n))
+            G = self._solver.forecast_each(self._inputs.columns(part), self._inputs.diagonal(part))
+            answers += self._space.decode_many(fit_columns(G, self._space.p))
+        return answers
+
+    def learn_many(self, xs: Any, ys: Any) -> None:
+        """Learn many rounds in turn: bit for bit the same as a loop of `learn_one`.
+
+        `partial_fit` and `replay` give the same numbers to about 1e-12 and are much faster.
+        """
+        block, ends, labels = self._checked(xs, ys)
+        for lo, hi, y in zip([0, *ends[:-1]], ends, labels, strict=True):
+            self._learn_round(block.part(lo, hi), y)
+
+    def stream(self, xs: Any, ys: Any) -> Iterator[Rounds]:
+        """Predict, then learn, round after round, in chunks: what `replay` and `partial_fit` run.
+
+        All inputs and labels are checked before the first round is learned.
+        """
+        block, ends, labels = self._checked(xs, ys)
+        start = 0
+        while start < len(labels):
+            first = int(ends[start - 1]) if start else 0
+            room = PANEL - self._inputs.n % PANEL
+            stop = max(start + 1, int(np.searchsorted(ends, first + room, side="right")))
+            chunk = block.part(first, int(ends[stop - 1]))
+            yield from self._learn_chunk(chunk, ends[start:stop] - first, labels[start:stop])
+            start = stop
+
+    # ---------------------------------------------------------------- the scikit-learn face
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn these rounds."""
+        fresh = self._like_new()
+        fresh.partialfit_columns(X, y)
+        self.__dict__.update(fresh.__dict__)
+        return self
+
+    def partialfit_columns(self, X: Any, y: Any) -> Self:
+        """Learn these rounds after those before them, in fast blocks."""
+        for _ in self.stream(X, y):
+            pass
+        return self
+
+    # ---------------------------------------------------------------- inside
+
+    def _like_new(self) -> Self:
+        fresh = object.__new__(type(self))
+        fresh.__dict__.update(self.__dict__)
+        fresh.reset()
+        return fresh
+
+    def _checked(self, xs: Any, ys: Any) -> tuple[Block, Any, list[Any]]:
+        """All rows, where each round ends in them, and all labels, before anything is learned."""
+        labels = [self.loss.check(y) for y in as_labels(ys)]
+        block, ends = self._inputs.parse_many(xs)
+        require_same_length(ends, labels)
+        if self.loss.parts:
+            for i, (y, n) in enumerate(zip(labels, np.diff(ends, prepend=0), strict=True)):
+                _require_parts(len(self.loss.embed(y)), n, f"round {i}: ")
+        return block, ends, labels
+
+    def _forecast(self, block: Block) -> Forecast:
+        """The solver's forecast, kept for the `learn_one` that follows a `predict_one`."""
+        mark, memo = block.fingerprint(), self._memo
+        if memo is not None and mark is not None and memo[:2] == (self.rounds, mark):
+            return memo[2]
+        forecast = self._solver.forecast(self._inputs.columns(block), self._inputs.corner(block))
+        self._memo = (self.rounds, mark, forecast)
+        return forecast
+
+    def _decode(self, space: Space, G: Array) -> Any:
+        G = fit_columns(G, space.p)
+        return self.loss.decode(G) if self.loss.parts else space.decode_many(G)[0]
+
+    def _learn_round(self, block: Block, y: Any) -> Rounds:
+        forecast = self._forecast(block)
+        spaces = [self._space, self._space.extended(y)]
+        Phi = spaces[1].embed_many([y])
+        _require_parts(len(Phi), block.n)
+        happened = self._account(spaces, forecast.G, Phi, [y], [block.n])
+        self._solver.update(forecast, Phi)
+        self._commit(block, spaces[1], happened)
+        return happened
+
+    def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> Iterator[Rounds]:
+        spaces = [self._space]
+        for y in ys:
+            spaces.append(spaces[-1].extended(y))
+        Phi = spaces[-1].embed_many(ys)
+        try:
+            G = self._solver.extend(self._inputs.columns(chunk), self._inputs.corner(chunk), Phi, ends)
+        except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
+            for lo, hi, y in zip([0, *ends[:-1]], ends, ys, strict=True):
+                yield self._learn_round(chunk.part(lo, hi), y)
+            return
+        happened = self._account(spaces, G, Phi, ys, ends)
+        self._commit(chunk, spaces[-1], happened)
+        yield happened
+
+    def _account(self, spaces: list[Space], G: Array, Phi: Array, ys: list[Any], ends: Any) -> Rounds:
+        """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
+        starts = [0, *ends[:-1]]
+        answers = self._answers(spaces, G, starts, ends)
+        losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
+        optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
+        errors = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
+        surrogates = np.add.reduceat(errors, starts) / np.subtract(ends, starts)
+        return Rounds(answers, losses, optima, surrogates, G, ends)
+
+    def _answers(self, spaces: list[Space], G: Array, starts: Any, ends: Any) -> list[Any]:
+        if self.loss.parts:
+            return [self._decode(spaces[i], G[starts[i] : ends[i]]) for i in range(len(ends))]
+        answers: list[Any] = []
+        while len(answers) < len(G):  # rounds that share a space are decoded together
+            lo = len(answers)
+            hi = next((i for i in range(lo, len(G)) if spaces[i] is not spaces[lo]), len(G))
+            answers += spaces[lo].decode_many(fit_columns(G[lo:hi], spaces[lo].p))
+        return answers
+
+    def _commit(self, block: Block, space: Space, happened: Rounds) -> None:
+        self._inputs.append(block)
+        self._space = space
+        self.rounds += len(happened.losses)
+        self.total_loss += float(happened.losses.sum())
+        self.regret += float((happened.losses - happened.optima).sum())
+        self.surrogate_loss += float(happened.surrogate_losses.sum())
+
+    def _public(self, G: Array) -> Array:
+        G = self._space.full(fit_columns(G, self._space.p))
+        return G if self.loss.parts else G[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memo": None}
+
+
+def _require_parts(parts: int, rows: int, where: str = "") -> None:
+    if parts != rows:
+        raise ValueError(f"{where}y must have a part for each row of x, got {parts} parts for {rows} rows.")
+
+
+def fit_columns(G: Array, columns: int) -> Array:
+    """G with zero columns for coordinates it lacks, without those that are not there yet (they are zero)."""
+    if G.shape[1] > columns:
+        return G[:, :columns]
+    return G if G.shape[1] == columns else np.pad(G, ((0, 0), (0, columns - G.shape[1])))

@@ -1,0 +1,77 @@
+r"""OSKAAR, Algorithm 1: Online Structured prediction with Kernel Aggregating Algorithm Regression.
+
+g_t = argmin_g  sum_{s<t} |g(x_s) - phi(y_s)|^2 + lam |g|^2 + |g(x_t)|^2
+z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oskaar import theory
+from oskaar.arrays import Array
+from oskaar.learners.base import require_lam, require_loss
+from oskaar.learners.online import OnlineLearner
+from oskaar.losses import Loss
+from oskaar.solvers.exact import ExactSolver
+
+
+class OSKAAR(OnlineLearner):
+    r"""Online structured prediction by kernel regression, exact, with regret bounds on any data.
+
+    loss: what a mistake costs, and so what the outputs are (`oskaar.losses`).
+    kernel: similarity of inputs (`oskaar.kernels`, or any function); None is Gaussian(1) + 1.
+    lam: regularisation, > 0. With kernels of size 1, 0.1 to 1 is a good start.
+    shifted: the variant with guarantees in high probability (Theorem Avg cumulative risk).
+
+    A round costs one triangular solve, O(t^2), and memory is t^2 / 2 numbers.
+    Equivalent to tests/naive.py::oskaar. Regret: Theorem FirstRegretBound, `theory.oskaar_bound`.
+
+    >>> from oskaar import OSKAAR, kernels, losses
+    >>> learner = OSKAAR(losses.F1(3), kernel=kernels.Gaussian(1.0) + 1.0, lam=0.1)
+    >>> stream = [([0.0], {0}), ([1.0], {1, 2}), ([0.1], {0}), ([0.9], {1, 2})]
+    >>> for x, y in stream:
+    ...     z = learner.predict_one(x)
+    ...     learner.learn_one(x, y)
+    >>> sorted(learner.predict_one([0.95])), learner.rounds
+    ([1, 2], 4)
+    """
+
+    def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1.0, shifted: bool = False) -> None:
+        self.lam = require_lam(lam)
+        self.shifted = bool(shifted)
+        super().__init__(require_loss(loss), kernel)
+
+    def _new_solver(self) -> ExactSolver:
+        return ExactSolver(self.lam, self.shifted)
+
+    def label_weights(self, x: Any) -> Array:
+        """beta(x), a weight for each past row, signed: z = argmin_z sum_s beta_s Delta(z, y_s).
+
+        (t,), or (t, n) for a block of n rows.
+        """
+        weights = self._solver.label_weights(self._forecast(self._inputs.parse(x)))
+        return weights if self.loss.parts else weights[:, 0]
+
+    def average_estimate(self, x: Any) -> Array:
+        """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""
+        return self._public(self._average(x))
+
+    def predict_average(self, x: Any) -> Any:
+        """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk)."""
+        return self._decode(self._space, self._average(x))
+
+    def effective_dimension(self) -> float:
+        """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
+        return self._solver.effective_dimension()
+
+    def regret_bound(self) -> float:
+        """What the regret so far cannot exceed: the online comparison inequality."""
+        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
+
+    def _average(self, x: Any) -> Array:
+        return self._solver.average(self._forecast(self._inputs.parse(x)))
+
+    def __repr__(self) -> str:
+        shifted = ", shifted=True" if self.shifted else ""
+        return f"OSKAAR({self.loss!r}, kernel={self.kernel!r}, lam={self.lam:g}{shifted})"

@@ -1,0 +1,178 @@
+r"""The protocol of a loss: all that a learner has to know of a structure.
+
+    Delta(z, y) = <psi(z), phi(y)> + a term free of z,    |phi(y)| <= 1,    |psi(z)| <= c_delta
+
+A loss of one's own writes `loss`, `embed`, `decode`, `p` and `c_delta`; the rest follows from them
+(docs/extending.md). Losses hold no state. What has been seen of the labels so far, where that matters
+(set sizes for F1, classes that nobody listed), is a `Space`, which the learner holds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+
+
+class Loss(ABC):
+    """A loss Delta(z, y) on structures, with its embedding and its decoder."""
+
+    p: int
+    """The number of coordinates of phi(y)."""
+
+    c_delta: float
+    """sup_z |psi(z)|, after the best shift of psi by a constant."""
+
+    parts: bool = False
+    """True: a round is a block of n rows, `embed` gives (n, p) and `decode` takes (n, p)."""
+
+    @abstractmethod
+    def loss(self, z: Any, y: Any) -> float:
+        """Delta(z, y): what answering z costs when the truth is y."""
+
+    @abstractmethod
+    def embed(self, y: Any) -> Array:
+        """phi(y), of norm at most 1."""
+
+    @abstractmethod
+    def decode(self, g: Array) -> Any:
+        """argmin_z <psi(z), g>, for any g, negative entries included."""
+
+    def __call__(self, z: Any, y: Any) -> float:
+        """Delta(z, y)."""
+        return self.loss(z, y)
+
+    def check(self, y: Any) -> Any:
+        """The label in its standard form, or an error that says what is wrong with it."""
+        return y
+
+    def optimum(self, y: Any) -> float:
+        """min_z Delta(z, y)."""
+        return self.loss(self.decode(self.embed(y)), y)
+
+    def outputs(self) -> Iterable[Any]:
+        """All z, for spaces small enough to list."""
+        raise NotImplementedError(f"{self!r} does not list its outputs.")
+
+    def labels(self) -> Iterable[Any]:
+        """All y, for spaces small enough to list."""
+        return self.outputs()
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Phi of many labels, as rows."""
+        rows = [np.atleast_2d(self.embed(y)) for y in ys]
+        return np.concatenate(rows) if rows else np.zeros((0, self.p))
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """`decode` for each row of G; equal to the loop, and vectorised where that helps."""
+        return [self.decode(g) for g in G]
+
+    def space(self) -> Space:
+        """The coordinates that a learner starts with."""
+        return FixedSpace(self)
+
+
+class Space(ABC):
+    """The coordinates in use: a value that never changes; `extended` makes the next one."""
+
+    p: int
+    c_delta: float
+
+    @abstractmethod
+    def extended(self, y: Any) -> Space:
+        """The space that also holds a (checked) label y: itself when y brings no coordinate."""
+
+    @abstractmethod
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Phi of labels that the space holds, (n, p)."""
+
+    @abstractmethod
+    def decode_many(self, G: Array) -> list[Any]:
+        """The answers for rows of G (n, p)."""
+
+    @abstractmethod
+    def optimum(self, y: Any) -> float:
+        """min_z Delta(z, y)."""
+
+    def squared_norms(self, V: Array) -> Array:
+        """|v|^2 of each row, in the geometry of phi."""
+        norms: Array = np.einsum("ij,ij->i", V, V)
+        return norms
+
+    def full(self, G: Array) -> Array:
+        """G in the loss's own coordinates, where those are fixed beforehand."""
+        return G
+
+
+class FixedSpace(Space):
+    """All p coordinates of a loss from the first round on."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+        self.p, self.c_delta = loss.p, loss.c_delta
+
+    def extended(self, y: Any) -> Space:
+        """Itself."""
+        return self
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """The loss's."""
+        return self.loss.embed_many(ys)
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The loss's."""
+        return self.loss.decode_many(G)
+
+    def optimum(self, y: Any) -> float:
+        """The loss's."""
+        return self.loss.optimum(y)
+
+
+class Names:
+    """A fixed list of distinct hashable names with their positions; a whole number k means 0..k-1."""
+
+    def __init__(self, names: int | Iterable[Any], what: str) -> None:
+        self.what = what
+        self.names: list[Any] = list(range(names)) if isinstance(names, (int, np.integer)) else list(names)
+        if not self.names:
+            raise ValueError(f"there must be at least one {what}, got none.")
+        self.positions = {name: i for i, name in enumerate(self.names)}
+        if len(self.positions) < len(self.names):
+            twice = next(n for i, n in enumerate(self.names) if self.positions[n] != i)
+            raise ValueError(f"each {what} must be listed once, {twice!r} is there twice.")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def position(self, name: Any) -> int:
+        """Where a name stands in the list."""
+        try:
+            return self.positions[name]
+        except (KeyError, TypeError):
+            known = ", ".join(map(repr, self.names[:8])) + (", ..." if len(self) > 8 else "")
+            raise ValueError(f"unknown {self.what} {name!r}: it must be one of {known}.") from None
+
+    def check(self, name: Any) -> Any:
+        """The name as listed."""
+        return self.names[self.position(name)]
+
+
+def enclosing_radius(Psi: Array, iterations: int = 300) -> float:
+    """A bound on the radius of the smallest ball that holds all rows, by Badoiu and Clarkson's walk.
+
+    Each step moves the centre towards the farthest row; every centre gives a valid bound, the best is kept.
+
+    >>> round(enclosing_radius(np.array([[0.0, 0.0], [2.0, 0.0]])), 6)
+    1.0
+    """
+    centre, best = Psi.mean(axis=0), np.inf
+    for i in range(1, iterations + 1):
+        squares = np.einsum("ij,ij->i", Psi - centre, Psi - centre)
+        far = int(np.argmax(squares))
+        best = min(best, float(squares[far]))
+        centre = centre + (Psi[far] - centre) / (i + 1)
+    return float(np.sqrt(best))

@@ -1,0 +1,235 @@
+r"""One answer out of a finite set: classes, and any table of costs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss, Names, Space, enclosing_radius
+
+
+class ZeroOne(Loss):
+    r"""0 for the right class, 1 for any other.
+
+        phi(y) = (e_y - 1/k) / sqrt(1 - 1/k),   psi(z) = -sqrt(1 - 1/k) (e_z - 1/k),   c_delta = 1 - 1/k
+
+    since <psi(z), phi(y)> = 1/k - [z = y]. Decoding takes the largest coordinate (the first of equals), which
+    is exact for any sign. `classes` is a list, or a number k for 0..k-1, or None: then classes are added as
+    they appear, phi(y) = e_y and c_delta = 1, and None is the answer before the first of them.
+
+    >>> loss = ZeroOne(["cat", "dog"])
+    >>> loss("cat", "dog"), loss.decode(loss.embed("dog"))
+    (1.0, 'dog')
+    """
+
+    def __init__(self, classes: int | Iterable[Hashable] | None = None) -> None:
+        self.classes = None if classes is None else Names(classes, "class")
+        k = len(self.classes) if self.classes else 0
+        self.p = k
+        self.c_delta = 1 - 1 / k if k else 1.0
+        self._codes = np.eye(k) - 1 / k if k > 1 else np.zeros((k, k))
+        if k > 1:
+            self._codes /= np.sqrt(1 - 1 / k)
+
+    def loss(self, z: Any, y: Any) -> float:
+        """1 where they differ."""
+        return float(z != y)
+
+    def check(self, y: Any) -> Any:
+        """A listed class, or anything hashable where none are listed."""
+        if self.classes is not None:
+            return self.classes.check(y)
+        return _hashable(y)
+
+    def embed(self, y: Any) -> Array:
+        """The centred one-hot code."""
+        phi: Array = self._codes[self._listed().position(y)].copy()
+        return phi
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """The centred one-hot codes."""
+        Phi: Array = self._codes[[self._listed().position(y) for y in ys]]
+        return Phi
+
+    def decode(self, g: Array) -> Any:
+        """The class of the largest coordinate."""
+        return self._listed().names[int(np.argmax(g))]
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The class of each row's largest coordinate."""
+        names = self._listed().names
+        return [names[i] for i in np.argmax(G, axis=1)]
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def outputs(self) -> list[Any]:
+        """The classes."""
+        return list(self._listed().names)
+
+    def space(self) -> Space:
+        """All classes, or those seen."""
+        return super().space() if self.classes is not None else SeenClasses({})
+
+    def _listed(self) -> Names:
+        if self.classes is None:
+            raise ValueError("ZeroOne() learns its classes from the stream: list them to use it by itself.")
+        return self.classes
+
+    def __repr__(self) -> str:
+        return f"ZeroOne({self.classes.names if self.classes else ''})"
+
+
+class SeenClasses(Space):
+    """One coordinate for each class that has appeared."""
+
+    c_delta = 1.0
+
+    def __init__(self, positions: dict[Any, int]) -> None:
+        self.positions = positions
+        self.p = len(positions)
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y."""
+        return self if y in self.positions else SeenClasses({**self.positions, y: self.p})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """One-hot rows."""
+        Phi = np.zeros((len(ys), self.p))
+        Phi[np.arange(len(ys)), [self.positions[y] for y in ys]] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The class of each row's largest coordinate, None when no class is known."""
+        if self.p == 0:
+            return [None] * len(G)
+        names = list(self.positions)
+        return [names[i] for i in np.argmax(G, axis=1)]
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+
+class CostMatrix(Loss):
+    r"""Any costs Delta(z, y) = costs[z, y], for finite outputs z and labels y, which need not be the same set.
+
+    What does not depend on z is dropped: A = costs less its mean over z. Among the codes with |phi(y)| <= 1,
+
+        phi(y) = (Q^1/2)_y,    psi(z) = A_z Q^-1/2,    Q the Gram matrix of the labels,
+
+    Q is chosen to make c_delta = max_z |psi(z)| small. The smallest c_delta any code can have is the
+    factorisation norm of A; a few reweighted singular value decompositions come close to it. The symmetric
+    root makes phi a continuous function of the costs, whatever the machine's linear algebra does.
+    Decoding is the argmin of psi g, exact for any sign; the first of equals wins.
+
+    >>> loss = CostMatrix([[0, 10], [1, 0]], outputs=["treat", "wait"], labels=["ill", "well"])
+    >>> loss("wait", "well"), loss.optimum("ill"), loss.decode(loss.embed("ill"))
+    (0.0, 0.0, 'treat')
+    """
+
+    def __init__(
+        self,
+        costs: Any,
+        outputs: int | Iterable[Hashable] | None = None,
+        labels: int | Iterable[Hashable] | None = None,
+    ) -> None:
+        self.costs = np.array(costs, dtype=float)
+        if self.costs.ndim != 2 or 0 in self.costs.shape:
+            raise ValueError(f"costs must be a table of outputs by labels, got shape {self.costs.shape}.")
+        if not np.isfinite(self.costs).all():
+            raise ValueError("costs must be finite: use a large number for what is forbidden.")
+        n_outputs, n_labels = self.costs.shape
+        self._outputs = Names(n_outputs if outputs is None else outputs, "output")
+        self._labels = Names(n_labels if labels is None else labels, "label")
+        if (len(self._outputs), len(self._labels)) != self.costs.shape:
+            raise ValueError(
+                f"costs has shape {self.costs.shape}, for {len(self._outputs)} outputs and "
+                f"{len(self._labels)} labels: one row an output, one column a label."
+            )
+        self.p = n_labels
+        self._phi, self._psi = _codes(self.costs)
+        self.c_delta = enclosing_radius(self._psi)
+
+    def loss(self, z: Any, y: Any) -> float:
+        """The cost in the table."""
+        return float(self.costs[self._outputs.position(z), self._labels.position(y)])
+
+    def check(self, y: Any) -> Any:
+        """A listed label."""
+        return self._labels.check(y)
+
+    def embed(self, y: Any) -> Array:
+        """A row of Q^1/2."""
+        phi: Array = self._phi[self._labels.position(y)].copy()
+        return phi
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Rows of Q^1/2."""
+        Phi: Array = self._phi[[self._labels.position(y) for y in ys]]
+        return Phi
+
+    def decode(self, g: Array) -> Any:
+        """The output of the smallest <psi(z), g>."""
+        return self._outputs.names[int(np.argmin(self._psi @ g))]
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The output of the smallest <psi(z), g> for each row."""
+        return [self._outputs.names[i] for i in np.argmin(G @ self._psi.T, axis=1)]
+
+    def optimum(self, y: Any) -> float:
+        """The smallest cost in the label's column."""
+        return float(self.costs[:, self._labels.position(y)].min())
+
+    def outputs(self) -> list[Any]:
+        """The outputs."""
+        return list(self._outputs.names)
+
+    def labels(self) -> list[Any]:
+        """The labels."""
+        return list(self._labels.names)
+
+    def __repr__(self) -> str:
+        return f"CostMatrix({len(self._outputs)} outputs, {len(self._labels)} labels)"
+
+
+def _codes(costs: Array) -> tuple[Array, Array]:
+    """Phi (labels, p) and psi (outputs, p) with psi phi^T = costs - column means, max |phi| = 1, small max |psi|."""
+    A = costs - costs.mean(axis=0)
+    if not A.any():
+        return np.zeros((A.shape[1],) * 2), np.zeros_like(A)
+    rows, columns = np.full(len(A), 1 / len(A)), np.full(A.shape[1], 1 / A.shape[1])
+    best = (np.inf, np.eye(A.shape[1]))
+    for _ in range(60 if A.size <= 40_000 else 3):
+        U, s, Vt = np.linalg.svd(np.sqrt(rows)[:, None] * A * np.sqrt(columns), full_matrices=False)
+        psi2 = (U**2 @ s) / rows
+        phi = Vt.T * np.sqrt(s) / np.sqrt(columns)[:, None]
+        phi2 = np.einsum("ij,ij->i", phi, phi)
+        if psi2.max() * phi2.max() < best[0]:
+            best = (psi2.max() * phi2.max(), phi @ phi.T / phi2.max())
+        rows, columns = _reweighted(rows, psi2), _reweighted(columns, phi2)
+    values, vectors = np.linalg.eigh(best[1])
+    roots = np.sqrt(np.maximum(values, 0))
+    inverse = np.divide(1, roots, out=np.zeros_like(roots), where=roots > 1e-7 * roots.max())
+    return (vectors * roots) @ vectors.T, A @ ((vectors * inverse) @ vectors.T)
+
+
+def _reweighted(weights: Array, squares: Array) -> Array:
+    """More weight to the codes that are too long; never 0, so that none is lost."""
+    weights = weights * squares + 1e-9 * (weights @ squares)
+    normalised: Array = weights / weights.sum()
+    return normalised
+
+
+def _hashable(y: Any) -> Any:
+    try:
+        hash(y)
+    except TypeError:
+        raise ValueError(f"a class must be hashable, got {y!r}: use a text, a number or a tuple.") from None
+    if y is None or y != y:
+        raise ValueError(f"a class must not be missing, got {y!r}.")
+    return y

@@ -1,0 +1,75 @@
+r"""Ordered levels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss, Names
+
+
+class Ordinal(Loss):
+    r"""|z - y| in steps on k ordered levels.
+
+    With s_j(y) = +1 where y is above threshold j, else -1, |z - y| = sum_j (1 - s_j(z) s_j(y)) / 2, hence
+
+        phi(y) = s(y) / sqrt(k - 1),   psi(z) = -sqrt(k - 1) / 2 s(z),   c_delta = (k - 1) / 2
+
+    The score of every level is one cumulative sum, so decoding is O(k) and exact for any sign. Of equal
+    levels the one nearest the middle wins; the middle level is the answer before the first round.
+    `levels` is a list from low to high, or a number k for 0..k-1.
+
+    >>> loss = Ordinal(["low", "mid", "high"])
+    >>> loss("low", "high"), loss.decode(np.zeros(2))
+    (2.0, 'mid')
+    """
+
+    def __init__(self, levels: int | Iterable[Hashable]) -> None:
+        self.levels = Names(levels, "level")
+        k = len(self.levels)
+        self.p = k - 1
+        self.c_delta = (k - 1) / 2
+        self._codes = np.where(np.arange(k)[:, None] > np.arange(k - 1), 1.0, -1.0) / np.sqrt(max(k - 1, 1))
+        self._from_middle = np.argsort(np.abs(np.arange(k) - (k - 1) // 2), kind="stable")
+
+    def loss(self, z: Any, y: Any) -> float:
+        """Steps between them."""
+        return float(abs(self.levels.position(z) - self.levels.position(y)))
+
+    def check(self, y: Any) -> Any:
+        """A listed level."""
+        return self.levels.check(y)
+
+    def embed(self, y: Any) -> Array:
+        """Signs of the thresholds."""
+        phi: Array = self._codes[self.levels.position(y)].copy()
+        return phi
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Signs of the thresholds."""
+        Phi: Array = self._codes[[self.levels.position(y) for y in ys]]
+        return Phi
+
+    def decode(self, g: Array) -> Any:
+        """The level of the smallest score."""
+        return self.decode_many(np.asarray(g)[None, :])[0]
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The level of the smallest score, for each row."""
+        gains = np.concatenate([np.zeros((len(G), 1)), np.cumsum(G, axis=1)], axis=1)
+        first = np.argmax(gains[:, self._from_middle], axis=1)
+        return [self.levels.names[i] for i in self._from_middle[first]]
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def outputs(self) -> list[Any]:
+        """The levels, from low to high."""
+        return list(self.levels.names)
+
+    def __repr__(self) -> str:
+        return f"Ordinal({self.levels.names})"

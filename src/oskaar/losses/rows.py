@@ -1,0 +1,72 @@
+r"""Rounds of several rows, each with a label of its own: mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss
+
+
+class PerRow(Loss):
+    r"""The mean of a loss over the rows of a round: n inputs arrive at once, n labels after them.
+
+    phi(y)_i = phi(y_i) and psi(z)_i = psi(z_i) for each row, with the mean over rows as inner product, so
+    c_delta is the loss's. Decoding is the loss's, row by row. The rows of a round are predicted together:
+    none of them has seen another's label, and KAAR hedges them jointly.
+
+    >>> from oskaar.losses import ZeroOne
+    >>> loss = PerRow(ZeroOne(3))
+    >>> loss([0, 1], [0, 2]), loss.decode(loss.embed([2, 1]))
+    (0.5, [2, 1])
+    """
+
+    parts = True
+
+    def __init__(self, loss: Loss) -> None:
+        if loss.parts:
+            raise ValueError(f"{loss!r} is a loss on parts already.")
+        if not loss.p:
+            raise ValueError(f"{loss!r} has no fixed embedding: list its classes or labels.")
+        self.row = loss
+        self.p = loss.p
+        self.c_delta = loss.c_delta
+
+    def loss(self, z: Any, y: Any) -> float:
+        """The mean over rows."""
+        return float(np.mean([self.row.loss(a, b) for a, b in zip(z, y, strict=True)]))
+
+    def check(self, y: Any) -> list[Any]:
+        """A list of labels."""
+        if isinstance(y, (str, bytes, dict)) or not isinstance(y, Iterable):
+            raise ValueError(f"a round of rows needs a sequence of labels, got {y!r}.")
+        labels = [self.row.check(item) for item in y]
+        if not labels:
+            raise ValueError("a round of rows needs at least one label, got none.")
+        return labels
+
+    def embed(self, y: Sequence[Any]) -> Array:
+        """A row for each label."""
+        return self.row.embed_many(y)
+
+    def decode(self, g: Array) -> list[Any]:
+        """An answer for each row."""
+        return self.row.decode_many(g)
+
+    def optimum(self, y: Any) -> float:
+        """The mean over rows."""
+        return float(np.mean([self.row.optimum(item) for item in y]))
+
+    def outputs(self) -> Iterable[Any]:
+        """Rounds of one row: one of each output."""
+        return ([z] for z in self.row.outputs())
+
+    def labels(self) -> Iterable[Any]:
+        """Rounds of one row: one of each label."""
+        return ([y] for y in self.row.labels())
+
+    def __repr__(self) -> str:
+        return f"PerRow({self.row!r})"

@@ -1,0 +1,229 @@
+r"""The loss trick: any Python function Delta(z, y), with no embedding at hand.
+
+For labels y_1, ..., y_n seen so far, phi(y_j) = e_j and psi(z) = (Delta(z, y_1), ..., Delta(z, y_n)): an
+estimate g is a vector of signed weights on the labels, and the answer is argmin_z sum_j g_j Delta(z, y_j)
+over the candidates. Cost follows the number of distinct labels, not the number of rounds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, Sheet
+from oskaar.losses.base import Loss, Space
+
+Delta = Callable[[Any, Any], float]
+
+
+class LossTrick(Loss):
+    r"""Any function Delta(z, y) on any structures.
+
+    candidates: the answers to choose from. A list (or any iterable) is taken as given; a function of no
+        argument is called once for it; a function of a label, `candidates(y)`, proposes answers whenever a new
+        label appears (its neighbours, say); None means the labels seen so far.
+    label_kernel: a positive semidefinite function of two labels, at most 1 for a label and itself. It gives
+        phi its geometry, <phi(y), phi(y')> = label_kernel(y, y'), which matters to surrogate losses and to
+        mixtures and leaves OSKAAR's answers as they are. None means distinct labels are orthogonal.
+    unknown: what it costs to answer None, the answer while there is no candidate yet.
+
+    Labels may be anything hashable, arrays and lists (equal content is an equal label).
+    Decoding tries every candidate: exact for any sign; the first of equals wins.
+
+    >>> loss = LossTrick(lambda z, y: abs(len(z) - len(y)))
+    >>> space = loss.space().extended("a").extended("abc").extended("ab")
+    >>> space.decode_many(np.array([[1.0, 1.0, 0.5], [2.0, -1.0, 0.0]]))
+    ['ab', 'a']
+    """
+
+    p = 0
+    c_delta = np.inf
+
+    def __init__(
+        self,
+        delta: Delta,
+        candidates: Iterable[Any] | Callable[..., Iterable[Any]] | None = None,
+        label_kernel: Callable[[Any, Any], float] | None = None,
+        unknown: float = 1.0,
+    ) -> None:
+        if not callable(delta):
+            raise TypeError(f"delta must be a function of (z, y), got {delta!r}.")
+        self.delta = delta
+        self.label_kernel = label_kernel
+        self.unknown = float(unknown)
+        self.propose: Callable[[Any], Iterable[Any]] | None = None
+        self.candidates: list[Any] | None = None
+        if candidates is None:
+            self.propose = lambda y: (y,)
+        elif callable(candidates) and _takes_a_label(candidates):
+            self.propose = candidates
+        else:
+            self.candidates = list(candidates() if callable(candidates) else candidates)
+            if not self.candidates:
+                raise ValueError("candidates must not be empty: there would be nothing to answer.")
+
+    def loss(self, z: Any, y: Any) -> float:
+        """Delta(z, y), and `unknown` for z = None."""
+        if z is None:
+            return self.unknown
+        value = float(self.delta(z, y))
+        if not np.isfinite(value):
+            raise ValueError(f"delta must be finite, got {value} for z = {z!r}, y = {y!r}.")
+        return value
+
+    def embed(self, y: Any) -> Array:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError("LossTrick embeds labels as they are seen: use loss.space().extended(y).")
+
+    def decode(self, g: Array) -> Any:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError("LossTrick decodes over the labels seen: use loss.space().extended(y).")
+
+    def optimum(self, y: Any) -> float:
+        """The least Delta(z, y) over the candidates, those that y proposes included."""
+        pool = self.candidates if self.propose is None else list(self.propose(y))
+        return min(self.loss(z, y) for z in pool or [None])
+
+    def check(self, y: Any) -> Any:
+        """Anything that can be told from other labels."""
+        label_key(y)
+        return y
+
+    def outputs(self) -> list[Any]:
+        """The candidates, where they are given."""
+        return super().outputs() if self.candidates is None else list(self.candidates)  # type: ignore[return-value]
+
+    def space(self) -> Space:
+        """No label seen."""
+        pool = self.candidates or []
+        return SeenLabels(self, {}, [], pool, {}, Sheet(np.zeros((len(pool), 0))), Sheet(np.zeros((0, 0))))
+
+    def __repr__(self) -> str:
+        return f"LossTrick({getattr(self.delta, '__name__', self.delta)!s})"
+
+
+class SeenLabels(Space):
+    """Weights on the distinct labels seen, the pool of candidates, and Delta between them."""
+
+    def __init__(
+        self,
+        loss: LossTrick,
+        positions: dict[Any, int],
+        labels: list[Any],
+        pool: list[Any],
+        pooled: dict[Any, int],
+        costs: Sheet,
+        gram: Sheet,
+    ) -> None:
+        self.loss, self.positions, self.labels = loss, positions, labels
+        self.pool, self.pooled = pool, pooled
+        self._costs, self._gram = costs, gram
+        self.costs: Array = costs.view  # (candidates, labels)
+        self.gram: Array = gram.view  # (labels, labels), empty without a label kernel
+        self.p = len(labels)
+
+    @property
+    def c_delta(self) -> float:  # type: ignore[override]
+        """A bound on |psi(z)| after centring: half the range of Delta(., y) in every coordinate."""
+        if not self.costs.size:
+            return 0.0
+        centre = (self.costs.max(axis=0) + self.costs.min(axis=0)) / 2
+        Psi = self.costs - centre
+        if self.loss.label_kernel is None:
+            return float(np.sqrt(np.einsum("zy,zy->z", Psi, Psi).max()))
+        values, vectors = np.linalg.eigh(self.gram)
+        seen = values > 1e-10 * values.max()
+        along = Psi @ vectors
+        if np.abs(along[:, ~seen]).max(initial=0.0) > 1e-6 * np.abs(Psi).max():
+            return np.inf  # the label kernel cannot tell labels that Delta does
+        return float(np.sqrt(np.max(along[:, seen] ** 2 @ (1 / values[seen]))))
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y and the candidates it proposes."""
+        key = label_key(y)
+        if key in self.positions:
+            return self
+        pool, pooled = self.pool, self.pooled
+        if self.loss.propose is not None:
+            fresh = {label_key(z): z for z in self.loss.propose(y)}
+            fresh = {k: z for k, z in fresh.items() if k not in pooled}
+            pooled = {**pooled, **{k: len(pool) + i for i, k in enumerate(fresh)}}
+            pool = [*pool, *fresh.values()]
+        old, new = len(self.pool), pool[len(self.pool) :]
+        column = [self.loss.loss(z, y) for z in pool]
+        rows = [[self.loss.loss(z, v) for v in self.labels] for z in new]
+        gram = self._gram_with(y)
+        costs = self._costs.extended(len(pool), self.p + 1)
+        costs.view[old:, :-1] = np.array(rows).reshape(len(new), self.p)
+        costs.view[:, -1] = column
+        positions = {**self.positions, key: self.p}
+        return SeenLabels(self.loss, positions, [*self.labels, y], pool, pooled, costs, gram)
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """One-hot rows."""
+        Phi = np.zeros((len(ys), self.p))
+        Phi[np.arange(len(ys)), [self.positions[label_key(y)] for y in ys]] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The candidate of the least weighted loss, None while there is none."""
+        if not self.pool:
+            return [None] * len(G)
+        return [self.pool[i] for i in np.argmin(G @ self.costs.T, axis=1)]
+
+    def optimum(self, y: Any) -> float:
+        """The least Delta(z, y) over the pool."""
+        column = self.costs[:, self.positions[label_key(y)]]
+        return float(column.min()) if column.size else self.loss.unknown
+
+    def squared_norms(self, V: Array) -> Array:
+        """v^T Gram v."""
+        if self.loss.label_kernel is None:
+            return super().squared_norms(V)
+        norms: Array = np.einsum("ij,ij->i", V @ self.gram, V)
+        return np.maximum(norms, 0.0)
+
+    def _gram_with(self, y: Any) -> Sheet:
+        kernel = self.loss.label_kernel
+        if kernel is None:
+            return self._gram
+        values = np.array([float(kernel(v, y)) for v in (*self.labels, y)])
+        if not np.isfinite(values).all() or not 0 <= values[-1] <= 1 + 1e-12:
+            raise ValueError(
+                f"label_kernel must be finite, with 0 <= k(y, y) <= 1, got {values[-1]} for y = {y!r}: "
+                "divide it by its largest value."
+            )
+        gram = self._gram.extended(self.p + 1, self.p + 1)
+        gram.view[-1, :] = gram.view[:, -1] = values
+        return gram
+
+
+def label_key(y: Any) -> Any:
+    """A hashable that is equal for equal labels; arrays and lists are equal by content."""
+    if isinstance(y, np.ndarray):
+        if y.dtype.kind == "f" and np.isnan(y).any():
+            raise ValueError(f"a label must not hold NaN, got {y!r}.")
+        return ("array", y.shape, y.dtype.str, y.tobytes())
+    if isinstance(y, (list, tuple)):
+        return (type(y).__name__, *map(label_key, y))
+    if isinstance(y, dict):
+        return ("dict", *sorted(((repr(k), label_key(v)) for k, v in y.items())))
+    if isinstance(y, set):
+        return frozenset(y)
+    try:
+        hash(y)
+    except TypeError:
+        raise ValueError(f"a label must be hashable, an array or a list, got {type(y).__name__}.") from None
+    if y is None or y != y:
+        raise ValueError(f"a label must not be missing, got {y!r}.")
+    return y
+
+
+def _takes_a_label(function: Callable[..., Any]) -> bool:
+    try:
+        return bool(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return True

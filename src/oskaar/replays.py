@@ -1,0 +1,163 @@
+"""replay: predict, then learn, over a whole stream, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.inputs import as_rounds
+from oskaar.learners.base import as_labels, require_same_length
+from oskaar.learners.online import OnlineLearner, Rounds, fit_columns
+from oskaar.losses import Loss
+
+
+class Replay:
+    """What a learner did on a stream, round by round: `predictions`, `losses`, `regret` and more."""
+
+    def __init__(
+        self,
+        predictions: list[Any],
+        losses: Array,
+        optima: Array,
+        surrogate_losses: Array | None,
+        estimates: Callable[[], Any] | None,
+    ) -> None:
+        self.predictions = predictions
+        """z_t, each made before y_t was seen."""
+        self.losses = losses
+        """Delta(z_t, y_t), (T,)."""
+        self.regret = np.cumsum(losses - optima)
+        """The sum over rounds so far of Delta(z_t, y_t) - min_z Delta(z, y_t), (T,)."""
+        self.surrogate_losses = surrogate_losses
+        """|phi(y_t) - g_hat_t(x_t)|^2, (T,); None for a learner without estimates."""
+        self._estimates = estimates
+
+    @property
+    def estimates(self) -> Any:
+        """g_hat_t(x_t): (T, p), or a list of (n_t, p) for rounds of parts; None without estimates."""
+        return self._estimates() if self._estimates else None
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return len(self.losses)
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean of the losses; NaN for an empty stream."""
+        return float(self.losses.mean()) if self.rounds else float("nan")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python: numbers and lists, and the predictions as they are."""
+        return {
+            "rounds": self.rounds,
+            "mean_loss": self.mean_loss,
+            "predictions": list(self.predictions),
+            "losses": self.losses.tolist(),
+            "regret": self.regret.tolist(),
+            "surrogate_losses": None if self.surrogate_losses is None else self.surrogate_losses.tolist(),
+        }
+
+    def __len__(self) -> int:
+        return self.rounds
+
+    def __repr__(self) -> str:
+        final = self.regret[-1] if self.rounds else 0.0
+        return f"Replay({self.rounds} rounds, mean loss {self.mean_loss:.4f}, regret {final:.2f})"
+
+
+def replay(
+    learner: Any,
+    xs: Any,
+    ys: Any,
+    *,
+    loss: Loss | None = None,
+    progress: Callable[[int, float], None] | None = None,
+    keep_estimates: bool = True,
+) -> Replay:
+    """Predict, then learn, each round of a stream in turn; the learner ends as if it had run the loop.
+
+    An oskaar learner runs in blocks: the factorisation of all rounds is one Cholesky, so T rounds of honest
+    predict-then-learn cost about one batch fit, and memory is the learner's own. Its numbers equal the
+    loop's to 1e-10. Any other object with `predict_one` and `learn_one` (a River model, a baseline) is run
+    in a loop, with its answers judged by `loss`.
+
+    progress: called with the number of rounds done and the mean loss so far, a few times a second or less.
+    keep_estimates: False saves the memory of `estimates`.
+
+    >>> from oskaar import OSKAAR, losses, replay
+    >>> result = replay(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0], [0.0], [1.0]], "abab")
+    >>> result.predictions, result.losses
+    (['a', 'a', 'a', 'b'], array([0., 1., 0., 0.]))
+    >>> result
+    Replay(4 rounds, mean loss 0.2500, regret 1.00)
+    """
+    if isinstance(learner, OnlineLearner):
+        return _in_blocks(learner, xs, ys, progress, keep_estimates)
+    judge = loss if loss is not None else getattr(learner, "loss", None)
+    if not isinstance(judge, Loss):
+        raise TypeError(f"{learner!r} has no oskaar loss: say how to judge it, replay(..., loss=...).")
+    return _in_turn(learner, xs, ys, judge, progress)
+
+
+def _in_blocks(
+    learner: OnlineLearner,
+    xs: Any,
+    ys: Any,
+    progress: Callable[[int, float], None] | None,
+    keep_estimates: bool,
+) -> Replay:
+    done: list[Rounds] = []
+    rounds, total = 0, 0.0
+    for chunk in learner.stream(xs, ys):
+        done.append(chunk if keep_estimates else chunk.without_estimates())
+        rounds += len(chunk.losses)
+        total += float(chunk.losses.sum())
+        if progress is not None:
+            progress(rounds, total / rounds)
+    return Replay(
+        [z for chunk in done for z in chunk.predictions],
+        _joined([chunk.losses for chunk in done]),
+        _joined([chunk.optima for chunk in done]),
+        _joined([chunk.surrogate_losses for chunk in done]),
+        _estimates(learner, done) if keep_estimates else None,
+    )
+
+
+def _estimates(learner: OnlineLearner, done: list[Rounds]) -> Callable[[], Any]:
+    space, parts = learner.space, learner.loss.parts
+
+    def expand() -> Any:
+        rows = [space.full(fit_columns(chunk.estimates, space.p)) for chunk in done]
+        if not parts:
+            return np.concatenate(rows) if rows else space.full(np.zeros((0, space.p)))
+        return [g for chunk, G in zip(done, rows, strict=True) for g in np.split(G, chunk.ends[:-1])]
+
+    return expand
+
+
+def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int, float], None] | None) -> Replay:
+    rows, labels = as_rounds(xs), [loss.check(y) for y in as_labels(ys)]
+    require_same_length(rows, labels)
+    predictions, losses = [], np.zeros(len(labels))
+    for t, (x, y) in enumerate(zip(rows, labels, strict=True)):
+        z = learner.predict_one(x)
+        losses[t] = loss(z, y) if z is not None else loss(_first_answer(loss), y)
+        learner.learn_one(x, y)
+        predictions.append(z)
+        if progress is not None and (t + 1) % 256 == 0:
+            progress(t + 1, float(losses[: t + 1].mean()))
+    return Replay(predictions, losses, np.array([loss.optimum(y) for y in labels]), None, None)
+
+
+def _first_answer(loss: Loss) -> Any:
+    """What an oskaar learner that knows nothing would have said: a learner that says None is judged by it."""
+    space = loss.space()
+    return space.decode_many(np.zeros((1, space.p)))[0]
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0)

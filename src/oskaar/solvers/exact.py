@@ -1,0 +1,222 @@
+r"""KAAR in the dual: ridge regression that also hedges the rows it must predict.
+
+    g_t = argmin_g  sum_{s<t} |g(x_s) - phi_s|^2 + |g(x_t)|^2 + lam |g|^2                     (1)
+
+With M = K + lam I = L L^T over the past rows, C = L^-1 Phi, and for the n rows of a round
+B = k(X, x_t), D = k(x_t, x_t):
+
+    W = L^-1 B,   R R^T = lam I + D - W^T W,   E = R^-1 W^T C                                 (2)
+    g_t(x_t) = lam R^-T E                                                                     (3)
+
+Learning phi_t appends the rows [W^T, R] to L and R^-1 (phi_t - W^T C) to C                   (4)
+so a round is one triangular solve and nothing is fitted again. For n = 1, R^2 = s and (3) is (lam / s) W^T C.
+
+The shifted variant, paper eq. (hat gt shifted), is the same with 4 lam for lam and
+h_t = 2 phi_t - g_t(x_t) for phi_t                                                            (5)
+
+The average of the functions g_1, ..., g_T has L^-1 coordinates Q_j = (T - r_j) C_j - E_j, where r_j is the
+round of row j:   g_bar_T(x) = W^T Q / T                                                      (6)
+
+Equivalent to tests/naive.py::kaar, which solves (1) whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from oskaar.arrays import Array, Growing
+from oskaar.solvers.cholesky import PanelCholesky
+
+_SLACK = 1e-8
+"""How far, relative to k(x, x), rounding may push a conditional variance below 0."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a round's rows are to the past: (2), and the estimate (3). Valid until the next update."""
+
+    W: Array
+    R: Array
+    E: Array
+    G: Array
+
+
+class ExactSolver:
+    """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
+
+    >>> solver = ExactSolver(lam=1.0)
+    >>> solver.update(solver.forecast(np.zeros((0, 1)), np.array([[1.0]])), np.array([[2.0]]))
+    >>> solver.forecast(np.array([[1.0]]), np.array([[1.0]])).G     # (K + I)^-1 [2, 0], at x
+    array([[0.66666667]])
+    """
+
+    def __init__(self, lam: float, shifted: bool = False) -> None:
+        self.shifted = shifted
+        self.lam = 4 * lam if shifted else lam  # (5)
+        self.factor = PanelCholesky()
+        self.C, self.E = Growing(0), Growing(0)
+        self.round_of_row = Growing(1, np.int64)
+        self.rounds = 0
+        self._trace = (0, 0.0)  # rows counted, sum of squares of their rows of L^-1
+
+    def forecast(self, B: Array, D: Array) -> Forecast:
+        """The estimate for one round of n rows, B = k(X, x) (t, n), D = k(x, x) (n, n)."""
+        W = self.factor.solve(B[:, 0])[:, None] if B.shape[1] == 1 else self.factor.solve(B)  # (2)
+        if B.shape[1] == 1:
+            R = np.sqrt(self._variance(D[0, 0], W[:, 0]))[None, None]
+            E = W.T @ self.C.view / R
+            return Forecast(W, R, E, self.lam / R * E)  # (3)
+        R = self._root(D, W)
+        E = solve_triangular(R, W.T @ self.C.view, lower=True)
+        return Forecast(W, R, E, self.lam * solve_triangular(R, E, lower=True, trans=1))  # (3)
+
+    def forecast_each(self, B: Array, diagonal: Array) -> Array:
+        """The estimates (m, p) for m rounds of one row each, all from the present state."""
+        W = self.factor.solve(B)
+        s = np.array([self._variance(d, w) for d, w in zip(diagonal, W.T, strict=True)])
+        estimates: Array = (self.lam / s)[:, None] * (W.T @ self.C.view)  # (3)
+        return estimates
+
+    def update(self, forecast: Forecast, Phi: Array) -> None:
+        """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
+        W, R = forecast.W, forecast.R
+        M = _widened(R @ forecast.E, Phi.shape[1])
+        target = 2 * Phi - _widened(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
+        C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
+        self._append(W, R, C, _widened(forecast.E, Phi.shape[1]), np.full(len(Phi), self.rounds), 1)
+
+    def extend(self, B: Array, D: Array, Phi: Array, ends: Any) -> Array:
+        """Predict, then learn, rounds that end at rows `ends` of this chunk; returns the estimates (m, p).
+
+        One Cholesky of the chunk gives every round's R on its diagonal, so the whole chunk costs matrix
+        products. Equivalent to `forecast` and `update` in turn, for each round. Raises LinAlgError, with
+        nothing changed, where rounding makes the chunk singular: then the rounds have to go in turn.
+        """
+        W = self.factor.solve(B)
+        R = self._chunk_root(D, W)
+        past = _widened(W.T @ self.C.view, Phi.shape[1])
+        one_row = len(ends) == len(Phi)
+        C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
+        rounds = self.rounds + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        self._append(W, R, C, E, rounds, len(ends))
+        return G
+
+    def label_weights(self, forecast: Forecast) -> Array:
+        """Beta (t, n): g_hat = beta^T Phi over all past rows."""
+        weights = self.lam * solve_triangular(forecast.R, forecast.W.T, lower=True)
+        weights = solve_triangular(forecast.R, weights, lower=True, trans=1).T
+        return self._shifted_weights(weights) if self.shifted else self.factor.solve_transposed(weights)
+
+    def average(self, forecast: Forecast) -> Array:
+        """g_bar_T at the forecast's rows: the mean of the functions g_1, ..., g_T, and 0 when T = 0."""
+        if self.rounds == 0:
+            return np.zeros_like(forecast.G)
+        left = self.rounds - 1 - self.round_of_row.view
+        mean: Array = (forecast.W.T @ (left * self.C.view - self.E.view)) / self.rounds  # (6)
+        return mean
+
+    def effective_dimension(self) -> float:
+        """Tr(K (K + lam I)^-1) = n - lam |L^-1|^2, over all rows; it costs only the rows since the last call."""
+        done, total = self._trace
+        n = self.factor.n
+        for lo in range(done, n, 512):
+            hi = min(lo + 512, n)
+            rows = self.factor.rows(lo, hi)
+            inverse = solve_triangular(rows[:, lo:], np.eye(hi - lo), lower=True)
+            before = self.factor.solve_transposed((inverse @ rows[:, :lo]).T)
+            total += float(np.sum(inverse**2) + np.sum(before**2))
+        self._trace = (n, total)
+        return n - self.lam * total
+
+    def log_determinant(self) -> float:
+        """Log det(I + K / lam)."""
+        return float(np.sum(2 * np.log(self.factor.diagonal()) - np.log(self.lam)))
+
+    def _variance(self, kxx: float, w: Array) -> float:
+        """Lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
+        s = self.lam + kxx - w @ w
+        if not s >= self.lam - _SLACK * max(abs(kxx), self.lam):
+            raise ValueError(_not_positive(kxx, float(s - self.lam)))
+        return max(float(s), self.lam)
+
+    def _root(self, D: Array, W: Array) -> Array:
+        """R of (2), row by row so that rounding cannot push a variance below 0."""
+        S = D - W.T @ W
+        R = np.zeros_like(S)
+        for i in range(len(S)):
+            R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0
+            left = float(S[i, i] - R[i, :i] @ R[i, :i])
+            if not left >= -_SLACK * max(abs(D[i, i]), self.lam):
+                raise ValueError(_not_positive(D[i, i], left))
+            R[i, i] = np.sqrt(max(self.lam + left, self.lam))
+        return R
+
+    def _chunk_root(self, D: Array, W: Array) -> Array:
+        S = D - W.T @ W
+        S[np.diag_indices_from(S)] += self.lam
+        R: Array = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
+        if not np.all(np.diagonal(R) ** 2 >= self.lam):
+            raise LinAlgError("a conditional variance is below 0")
+        return R
+
+    def _rows_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
+        """C, E and the estimates of rounds of one row; `past` is W^T C."""
+        d = np.diagonal(R)[:, None]
+        below = np.tril(R, -1)
+        scale = 1 + self.lam / d**2 if self.shifted else 1.0
+        system = np.diag(d[:, 0]) + scale * below  # d_t C_t = 2 phi_t - (1 + lam / d_t^2) m_t when shifted
+        C = solve_triangular(system, (2 * Phi if self.shifted else Phi) - scale * past, lower=True)
+        E = (past + below @ C) / d
+        return C, E, self.lam / d * E  # (3)
+
+    def _blocks_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
+        """C, E and the estimates of rounds of any number of rows."""
+        C, E, G = np.zeros_like(Phi), np.zeros_like(Phi), np.zeros_like(Phi)
+        for lo, hi in zip([0, *ends[:-1]], ends, strict=True):
+            corner, M = R[lo:hi, lo:hi], past[lo:hi] + R[lo:hi, :lo] @ C[:lo]
+            E[lo:hi] = solve_triangular(corner, M, lower=True)
+            G[lo:hi] = self.lam * solve_triangular(corner, E[lo:hi], lower=True, trans=1)  # (3)
+            target = 2 * Phi[lo:hi] - G[lo:hi] if self.shifted else Phi[lo:hi]  # (5)
+            C[lo:hi] = solve_triangular(corner, target - M, lower=True)  # (4)
+        return C, E, G
+
+    def _shifted_weights(self, weights: Array) -> Array:
+        """Weights on C turned into weights on Phi, where the targets of (5) hold earlier estimates.
+
+        C solves  R_b C_b = 2 Phi_b - (I + lam (R_b R_b^T)^-1) W_b^T C  round by round; this solves the
+        transposed system from the last round to the first.
+        """
+        beta = weights.copy()
+        starts = np.flatnonzero(np.diff(self.round_of_row.view[:, 0], prepend=-1))
+        for lo, hi in zip(starts[::-1], [self.factor.n, *starts[:0:-1]], strict=True):
+            rows = self.factor.rows(int(lo), int(hi))
+            R = rows[:, lo:]
+            beta[lo:hi] = solve_triangular(R, beta[lo:hi], lower=True, trans=1)
+            inner = solve_triangular(R, solve_triangular(R, beta[lo:hi], lower=True), lower=True, trans=1)
+            beta[:lo] -= rows[:, :lo].T @ (beta[lo:hi] + self.lam * inner)
+        return 2 * beta
+
+    def _append(self, W: Array, R: Array, C: Array, E: Array, round_of_row: Any, rounds: int) -> None:
+        self.factor.append(W, R)
+        self.C.append(C)
+        self.E.append(E)
+        self.round_of_row.append(round_of_row[:, None])
+        self.rounds += rounds
+
+
+def _widened(G: Array, columns: int) -> Array:
+    """G with zero columns for the coordinates that are new."""
+    return G if G.shape[1] == columns else np.pad(G, ((0, 0), (0, columns - G.shape[1])))
+
+
+def _not_positive(kxx: float, left: float) -> str:
+    if not np.isfinite(left):
+        return f"the kernel must return finite numbers, got a conditional variance of {left}."
+    return (
+        f"the kernel must be positive semidefinite, but with k(x, x) = {kxx:.6g} the variance of this round "
+        f"given the past is {left:.3g} < 0: check it with oskaar.checks.check_kernel, or raise lam."
+    )
