@@ -12,6 +12,16 @@ Rows = Any
 """n inputs: an (n, d) array, a scipy sparse matrix of n rows, or a list of n objects."""
 
 
+def spans(ends: Any) -> list[tuple[int, int]]:
+    """Where each of several consecutive pieces starts and ends.
+
+    >>> spans([2, 3, 7])
+    [(0, 2), (2, 3), (3, 7)]
+    """
+    stops = [int(end) for end in ends]
+    return list(zip([0, *stops], stops, strict=False))
+
+
 class Growing:
     """A matrix that grows by rows and by columns at amortised constant cost an entry.
 

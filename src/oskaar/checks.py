@@ -20,7 +20,7 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.kernels import Kernel
 from oskaar.learners import OnlineLearner
-from oskaar.losses import Loss
+from oskaar.losses import Loss, Space
 from oskaar.replays import replay
 
 _MOST = 600
@@ -142,15 +142,27 @@ def _check_decoder(loss: Loss, space: Any, D: Array, ys: list[Any], rng: np.rand
 
 def _check_radius(c_delta: float, D: Array, Phi: Array, space: Any) -> None:
     """The differences psi(z) - psi(z') that phi can see must have norm at most 2 c_delta."""
-    if not np.isfinite(c_delta) or space.squared_norms(np.eye(space.p)[:1])[0] != 1:
-        return  # nothing claimed, or a geometry that is not the coordinates' own
-    psi = np.linalg.lstsq(Phi, (D - D[0]).T, rcond=1e-10)[0].T
+    if not np.isfinite(c_delta):
+        return  # nothing is claimed
+    psi = np.linalg.lstsq(Phi @ _metric_root(space, Phi.shape[1]), (D - D[0]).T, rcond=1e-10)[0].T
     squares = np.einsum("zp,zp->z", psi, psi)
     widest = np.sqrt(max(0.0, (squares[:, None] + squares - 2 * psi @ psi.T).max()))
     _require(
-        widest <= 2 * c_delta + 1e-6,
+        widest <= 2 * c_delta + 1e-6 * (1 + c_delta),
         f"|psi(z) - psi(z')| reaches {widest:.6g} > 2 c_delta = {2 * c_delta:.6g}",
     )
+
+
+def _metric_root(space: Any, p: int) -> Array:
+    """A matrix whose columns turn coordinates into orthonormal ones, in the geometry of phi."""
+    if type(space).squared_norms is Space.squared_norms:
+        return np.eye(p)
+    alone = space.squared_norms(np.eye(p))
+    pairs = (np.eye(p)[:, None, :] + np.eye(p)).reshape(-1, p)
+    Q = (space.squared_norms(pairs).reshape(p, p) - alone[:, None] - alone) / 2
+    values, vectors = np.linalg.eigh(Q)
+    root: Array = vectors * np.sqrt(np.maximum(values, 0))
+    return root
 
 
 def _flat(loss: Loss, rows: Array) -> Array:

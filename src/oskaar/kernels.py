@@ -294,7 +294,7 @@ class Product(_Pair):
 
     @property
     def kappa(self) -> float:
-        """Kappa times kappa'."""
+        """kappa times kappa'."""
         return self.left.kappa * self.right.kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, spans
 from oskaar.inputs import as_rounds
 from oskaar.learners.base import as_labels, require_same_length
 from oskaar.learners.online import OnlineLearner, Rounds, fit_columns
@@ -134,7 +134,7 @@ def _estimates(learner: OnlineLearner, done: list[Rounds]) -> Callable[[], Any]:
         rows = [space.full(fit_columns(chunk.estimates, space.p)) for chunk in done]
         if not parts:
             return np.concatenate(rows) if rows else space.full(np.zeros((0, space.p)))
-        return [g for chunk, G in zip(done, rows, strict=True) for g in np.split(G, chunk.ends[:-1])]
+        return [g for chunk, G in zip(done, rows, strict=True) for g in (G[lo:hi] for lo, hi in spans(chunk.ends))]
 
     return expand
 

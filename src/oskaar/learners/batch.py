@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, spans
 from oskaar.inputs import Inputs
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
 from oskaar.learners.online import default_kernel
@@ -73,7 +73,7 @@ class BatchILE(Predictor):
         block, ends = self._parsed().parse_many(xs)
         G = self._estimates(block)
         if self.loss.parts:
-            return [self.loss.decode(g) for g in np.split(G, ends[:-1])] if len(ends) else []
+            return [self.loss.decode(G[lo:hi]) for lo, hi in spans(ends)]
         return self._space.decode_many(G)
 
     def predict_one(self, x: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Gaussian, Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
@@ -103,8 +103,7 @@ class OnlineLearner(Predictor):
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_many(xs)
         if self.loss.parts:
-            starts = [0, *ends[:-1]]
-            blocks = (block.part(lo, hi) for lo, hi in zip(starts, ends, strict=True))
+            blocks = (block.part(lo, hi) for lo, hi in spans(ends))
             return [self._decode(self._space, self._forecast(b).G) for b in blocks]
         answers: list[Any] = []
         for lo in range(0, block.n, PANEL):
@@ -119,7 +118,7 @@ class OnlineLearner(Predictor):
         `partial_fit` and `replay` give the same numbers to about 1e-12 and are much faster.
         """
         block, ends, labels = self._checked(xs, ys)
-        for lo, hi, y in zip([0, *ends[:-1]], ends, labels, strict=True):
+        for (lo, hi), y in zip(spans(ends), labels, strict=True):
             self._learn_round(block.part(lo, hi), y)
 
     def stream(self, xs: Any, ys: Any) -> Iterator[Rounds]:
@@ -142,11 +141,11 @@ class OnlineLearner(Predictor):
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything and learn these rounds."""
         fresh = self._like_new()
-        fresh.partialfit_columns(X, y)
+        fresh.partial_fit(X, y)
         self.__dict__.update(fresh.__dict__)
         return self
 
-    def partialfit_columns(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn these rounds after those before them, in fast blocks."""
         for _ in self.stream(X, y):
             pass
@@ -201,7 +200,7 @@ class OnlineLearner(Predictor):
         try:
             G = self._solver.extend(self._inputs.columns(chunk), self._inputs.corner(chunk), Phi, ends)
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
-            for lo, hi, y in zip([0, *ends[:-1]], ends, ys, strict=True):
+            for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 yield self._learn_round(chunk.part(lo, hi), y)
             return
         happened = self._account(spaces, G, Phi, ys, ends)
@@ -210,17 +209,17 @@ class OnlineLearner(Predictor):
 
     def _account(self, spaces: list[Space], G: Array, Phi: Array, ys: list[Any], ends: Any) -> Rounds:
         """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
-        starts = [0, *ends[:-1]]
-        answers = self._answers(spaces, G, starts, ends)
+        rows = spans(ends)
+        answers = self._answers(spaces, G, rows)
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
         errors = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
-        surrogates = np.add.reduceat(errors, starts) / np.subtract(ends, starts)
+        surrogates = np.add.reduceat(errors, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
         return Rounds(answers, losses, optima, surrogates, G, ends)
 
-    def _answers(self, spaces: list[Space], G: Array, starts: Any, ends: Any) -> list[Any]:
+    def _answers(self, spaces: list[Space], G: Array, rows: list[tuple[int, int]]) -> list[Any]:
         if self.loss.parts:
-            return [self._decode(spaces[i], G[starts[i] : ends[i]]) for i in range(len(ends))]
+            return [self._decode(space, G[lo:hi]) for space, (lo, hi) in zip(spaces, rows, strict=False)]
         answers: list[Any] = []
         while len(answers) < len(G):  # rounds that share a space are decoded together
             lo = len(answers)

@@ -63,7 +63,7 @@ class Loss(ABC):
         return self.outputs()
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Phi of many labels, as rows."""
+        """phi of many labels, as rows."""
         rows = [np.atleast_2d(self.embed(y)) for y in ys]
         return np.concatenate(rows) if rows else np.zeros((0, self.p))
 
@@ -88,7 +88,7 @@ class Space(ABC):
 
     @abstractmethod
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Phi of labels that the space holds, (n, p)."""
+        """phi of labels that the space holds, (n, p)."""
 
     @abstractmethod
     def decode_many(self, G: Array) -> list[Any]:

@@ -118,7 +118,7 @@ class SeenClasses(Space):
 class CostMatrix(Loss):
     r"""Any costs Delta(z, y) = costs[z, y], for finite outputs z and labels y, which need not be the same set.
 
-    What does not depend on z is dropped: A = costs less its mean over z. Among the codes with |phi(y)| <= 1,
+    What does not depend on z is dropped: A = costs less a mean over z. Among the codes with |phi(y)| <= 1,
 
         phi(y) = (Q^1/2)_y,    psi(z) = A_z Q^-1/2,    Q the Gram matrix of the labels,
 
@@ -198,24 +198,24 @@ class CostMatrix(Loss):
 
 
 def _codes(costs: Array) -> tuple[Array, Array]:
-    """Phi (labels, p) and psi (outputs, p) with psi phi^T = costs - column means, max |phi| = 1, small max |psi|."""
-    A = costs - costs.mean(axis=0)
-    if not A.any():
-        return np.zeros((A.shape[1],) * 2), np.zeros_like(A)
-    rows, columns = np.full(len(A), 1 / len(A)), np.full(A.shape[1], 1 / A.shape[1])
-    best = (np.inf, np.eye(A.shape[1]))
-    for _ in range(60 if A.size <= 40_000 else 3):
+    """phi (labels, p), psi (outputs, p): psi phi^T = costs - means over outputs, max |phi| = 1, max |psi| small."""
+    if not np.ptp(costs, axis=0).any():
+        return np.zeros((costs.shape[1],) * 2), np.zeros_like(costs)
+    rows, columns = (np.full(n, 1 / n) for n in costs.shape)
+    best = (np.inf, np.eye(costs.shape[1]), costs)
+    for _ in range(100 if costs.size <= 40_000 else 3):
+        A = costs - rows @ costs  # the weighted mean tends to the centre of the smallest ball
         U, s, Vt = np.linalg.svd(np.sqrt(rows)[:, None] * A * np.sqrt(columns), full_matrices=False)
         psi2 = (U**2 @ s) / rows
         phi = Vt.T * np.sqrt(s) / np.sqrt(columns)[:, None]
         phi2 = np.einsum("ij,ij->i", phi, phi)
         if psi2.max() * phi2.max() < best[0]:
-            best = (psi2.max() * phi2.max(), phi @ phi.T / phi2.max())
+            best = (psi2.max() * phi2.max(), phi @ phi.T / phi2.max(), A)
         rows, columns = _reweighted(rows, psi2), _reweighted(columns, phi2)
     values, vectors = np.linalg.eigh(best[1])
     roots = np.sqrt(np.maximum(values, 0))
     inverse = np.divide(1, roots, out=np.zeros_like(roots), where=roots > 1e-7 * roots.max())
-    return (vectors * roots) @ vectors.T, A @ ((vectors * inverse) @ vectors.T)
+    return (vectors * roots) @ vectors.T, best[2] @ ((vectors * inverse) @ vectors.T)
 
 
 def _reweighted(weights: Array, squares: Array) -> Array:

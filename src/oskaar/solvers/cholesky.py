@@ -29,25 +29,26 @@ class PanelCholesky:
     array([1., 1.])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, panel: int = PANEL) -> None:
+        self.panel = panel
         self.n = 0
         self.panels: list[Array] = []
         self.corners: list[Array] = []
 
     def solve(self, B: Array) -> Array:
         """L^-1 B for a vector (k,) or for columns (k, m); k < n means the first k rows of L."""
-        W = _padded(B)
-        for lo in range(0, len(W), PANEL):
-            i, hi = lo // PANEL, lo + PANEL
+        W = self._padded(B)
+        for lo in range(0, len(W), self.panel):
+            i, hi = lo // self.panel, lo + self.panel
             right = W[lo:hi] - self.panels[i] @ W[:lo] if lo else W[:hi]
             W[lo:hi] = _triangular(self.corners[i], right, trans=0)
         return W[: len(B)]
 
     def solve_transposed(self, B: Array) -> Array:
         """L^-T B for a vector (k,) or for columns (k, m); k < n means the first k rows of L."""
-        W = _padded(B)
-        for lo in range(len(W) - PANEL, -1, -PANEL):
-            i, hi = lo // PANEL, lo + PANEL
+        W = self._padded(B)
+        for lo in range(len(W) - self.panel, -1, -self.panel):
+            i, hi = lo // self.panel, lo + self.panel
             W[lo:hi] = _triangular(self.corners[i], W[lo:hi], trans=1)
             if lo:
                 W[:lo] -= self.panels[i].T @ W[lo:hi]
@@ -58,9 +59,9 @@ class PanelCholesky:
         n, m = W.shape
         start = n
         while start < n + m:
-            i = start // PANEL
-            lo = i * PANEL
-            stop = min(n + m, lo + PANEL)
+            i = start // self.panel
+            lo = i * self.panel
+            stop = min(n + m, lo + self.panel)
             self._open(i)
             mine, here = slice(start - n, stop - n), slice(start - lo, stop - lo)
             old = min(lo, n)
@@ -79,24 +80,23 @@ class PanelCholesky:
     def rows(self, lo: int, hi: int) -> Array:
         """Rows lo..hi-1 of L, with their first hi columns."""
         L = np.zeros((hi - lo, hi))
-        for i in range(lo // PANEL, -(-hi // PANEL)):
-            a, b = max(lo, i * PANEL), min(hi, (i + 1) * PANEL)
-            here = slice(a - i * PANEL, b - i * PANEL)
-            L[a - lo : b - lo, : i * PANEL] = self.panels[i][here]
-            L[a - lo : b - lo, i * PANEL : b] = self.corners[i][here, : b - i * PANEL]
+        for i in range(lo // self.panel, -(-hi // self.panel)):
+            a, b = max(lo, i * self.panel), min(hi, (i + 1) * self.panel)
+            here = slice(a - i * self.panel, b - i * self.panel)
+            L[a - lo : b - lo, : i * self.panel] = self.panels[i][here]
+            L[a - lo : b - lo, i * self.panel : b] = self.corners[i][here, : b - i * self.panel]
         return L
+
+    def _padded(self, B: Array) -> Array:
+        W = np.zeros((-(-len(B) // self.panel) * self.panel, *B.shape[1:]))
+        W[: len(B)] = B
+        return W
 
     def _open(self, i: int) -> None:
         if i == len(self.panels):
-            panel, corner = np.zeros((PANEL, i * PANEL)), np.eye(PANEL, order="F")
+            panel, corner = np.zeros((self.panel, i * self.panel)), np.eye(self.panel, order="F")
             self.panels.append(panel)
             self.corners.append(corner)
-
-
-def _padded(B: Array) -> Array:
-    W = np.zeros((-(-len(B) // PANEL) * PANEL, *B.shape[1:]))
-    W[: len(B)] = B
-    return W
 
 
 def _triangular(D: Array, right: Array, trans: int) -> Array:

@@ -28,11 +28,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from oskaar.arrays import Array, Growing
+from oskaar.arrays import Array, Growing, spans
 from oskaar.solvers.cholesky import PanelCholesky
 
 _SLACK = 1e-8
 """How far, relative to k(x, x), rounding may push a conditional variance below 0."""
+
+_RESOLUTION = 1e-12
+"""What float64 can tell from 0, relative to k(x, x): equal rows with a smaller lam are kept this far apart."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class ExactSolver:
         return G
 
     def label_weights(self, forecast: Forecast) -> Array:
-        """Beta (t, n): g_hat = beta^T Phi over all past rows."""
+        """beta (t, n): g_hat = beta^T Phi over all past rows."""
         weights = self.lam * solve_triangular(forecast.R, forecast.W.T, lower=True)
         weights = solve_triangular(forecast.R, weights, lower=True, trans=1).T
         return self._shifted_weights(weights) if self.shifted else self.factor.solve_transposed(weights)
@@ -137,11 +140,11 @@ class ExactSolver:
         return float(np.sum(2 * np.log(self.factor.diagonal()) - np.log(self.lam)))
 
     def _variance(self, kxx: float, w: Array) -> float:
-        """Lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
+        """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
         s = self.lam + kxx - w @ w
         if not s >= self.lam - _SLACK * max(abs(kxx), self.lam):
             raise ValueError(_not_positive(kxx, float(s - self.lam)))
-        return max(float(s), self.lam)
+        return max(float(s), self.lam, _RESOLUTION * kxx)
 
     def _root(self, D: Array, W: Array) -> Array:
         """R of (2), row by row so that rounding cannot push a variance below 0."""
@@ -152,14 +155,14 @@ class ExactSolver:
             left = float(S[i, i] - R[i, :i] @ R[i, :i])
             if not left >= -_SLACK * max(abs(D[i, i]), self.lam):
                 raise ValueError(_not_positive(D[i, i], left))
-            R[i, i] = np.sqrt(max(self.lam + left, self.lam))
+            R[i, i] = np.sqrt(max(self.lam + left, self.lam, _RESOLUTION * D[i, i]))
         return R
 
     def _chunk_root(self, D: Array, W: Array) -> Array:
         S = D - W.T @ W
         S[np.diag_indices_from(S)] += self.lam
         R: Array = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-        if not np.all(np.diagonal(R) ** 2 >= self.lam):
+        if not np.all(np.diagonal(R) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
             raise LinAlgError("a conditional variance is below 0")
         return R
 
@@ -176,7 +179,7 @@ class ExactSolver:
     def _blocks_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
         """C, E and the estimates of rounds of any number of rows."""
         C, E, G = np.zeros_like(Phi), np.zeros_like(Phi), np.zeros_like(Phi)
-        for lo, hi in zip([0, *ends[:-1]], ends, strict=True):
+        for lo, hi in spans(ends):
             corner, M = R[lo:hi, lo:hi], past[lo:hi] + R[lo:hi, :lo] @ C[:lo]
             E[lo:hi] = solve_triangular(corner, M, lower=True)
             G[lo:hi] = self.lam * solve_triangular(corner, E[lo:hi], lower=True, trans=1)  # (3)
@@ -191,9 +194,9 @@ class ExactSolver:
         transposed system from the last round to the first.
         """
         beta = weights.copy()
-        starts = np.flatnonzero(np.diff(self.round_of_row.view[:, 0], prepend=-1))
-        for lo, hi in zip(starts[::-1], [self.factor.n, *starts[:0:-1]], strict=True):
-            rows = self.factor.rows(int(lo), int(hi))
+        ends = np.searchsorted(self.round_of_row.view[:, 0], np.arange(self.rounds), side="right")
+        for lo, hi in reversed(spans(ends)):
+            rows = self.factor.rows(lo, hi)
             R = rows[:, lo:]
             beta[lo:hi] = solve_triangular(R, beta[lo:hi], lower=True, trans=1)
             inner = solve_triangular(R, solve_triangular(R, beta[lo:hi], lower=True), lower=True, trans=1)

@@ -1,0 +1,164 @@
+"""The paper's definitions, written the long way. Nothing here comes from the package."""
+
+from itertools import chain, combinations, permutations, product
+
+import numpy as np
+
+# ------------------------------------------------------------------ kernels, a pair at a time
+
+
+def gaussian(x, y, lengthscale=1.0):
+    return np.exp(-sum((a - b) ** 2 for a, b in zip(x, y)) / (2 * lengthscale**2))
+
+
+def laplacian(x, y, lengthscale=1.0):
+    return np.exp(-sum(abs(a - b) for a, b in zip(x, y)) / lengthscale)
+
+
+def matern(x, y, lengthscale=1.0, nu=1.5):
+    r = np.sqrt(2 * nu) * np.sqrt(sum((a - b) ** 2 for a, b in zip(x, y))) / lengthscale
+    return {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[nu] * np.exp(-r)
+
+
+def linear(x, y):
+    return sum(a * b for a, b in zip(x, y))
+
+
+def polynomial(x, y, degree=3, offset=1.0, scale=1.0):
+    return (scale * linear(x, y) + offset) ** degree
+
+
+def cosine(x, y):
+    norms = np.sqrt(linear(x, x)) * np.sqrt(linear(y, y))
+    return linear(x, y) / norms if norms > 0 else 0.0
+
+
+def gram(kernel, X, Y):
+    return np.array([[kernel(x, y) for y in Y] for x in X]).reshape(len(X), len(Y))
+
+
+# ------------------------------------------------------------------ KAAR
+
+
+def kaar_objective(K, a, Phi, lam, hedged):
+    """sum_{s<t} |g(x_s) - phi_s|^2 + lam |g|^2 + |g(x_t)|^2 for g = sum_s k(., x_s) a_s; the last rows are x_t."""
+    values = K @ a
+    past = len(K) - hedged
+    return ((values[:past] - Phi) ** 2).sum() + lam * np.trace(a.T @ K @ a) + (values[past:] ** 2).sum()
+
+
+def kaar_coefficients(K, Phi, lam, hedged=1):
+    """The a that minimises the objective: its gradient 2 K ((K + lam I) a - [Phi; 0]) is zero."""
+    target = np.vstack([Phi, np.zeros((hedged, Phi.shape[1]))])
+    return np.linalg.solve(K + lam * np.eye(len(K)), target)
+
+
+def kaar(kernel, X, Phi, x, lam):
+    """g_hat at the rows x (a list of rows of one round), after the rows X with targets Phi."""
+    rows = list(X) + list(x)
+    a = kaar_coefficients(gram(kernel, rows, rows), Phi, lam, len(x))
+    return gram(kernel, x, rows) @ a
+
+
+def oskaar(kernel, rounds, targets, lam):
+    """g_hat_t(x_t) for every round; rounds and targets are lists of blocks of rows."""
+    estimates = []
+    p = targets[0].shape[1]
+    for t, x in enumerate(rounds):
+        X = [row for block in rounds[:t] for row in block]
+        Phi = np.vstack([np.zeros((0, p)), *targets[:t]])
+        estimates.append(kaar(kernel, X, Phi, list(x), lam))
+    return estimates
+
+
+def shifted_oskaar(kernel, rounds, targets, lam, x=None):
+    """argmin_g sum_{s<t} |1/2 g(x_s) + 1/2 g_hat_s(x_s) - phi_s|^2 + lam |g|^2 + 1/4 |g(x_t)|^2, every round.
+
+    With g = sum_s k(., x_s) a_s the gradient is zero where (K / 4 + lam I) a = [phi - g_hat / 2; 0] / 2.
+    """
+    estimates = []
+    p = targets[0].shape[1] if targets else 0
+    for t, now in enumerate(list(rounds) + ([x] if x is not None else [])):
+        rows = [row for block in rounds[:t] for row in block] + list(now)
+        K = gram(kernel, rows, rows)
+        wanted = [phi - g / 2 for phi, g in zip(targets[:t], estimates)]
+        target = np.vstack([*wanted, np.zeros((len(now), p))]) / 2
+        a = np.linalg.solve(K / 4 + lam * np.eye(len(K)), target)
+        estimates.append(gram(kernel, now, rows) @ a)
+    return estimates
+
+
+def average(kernel, rounds, targets, lam, x):
+    """g_bar_T(x) = 1/T sum_t g_hat_t(x), where g_hat_t is the function hedged at its own x_t."""
+    total = 0.0
+    p = targets[0].shape[1]
+    for t, now in enumerate(rounds):
+        rows = [row for block in rounds[:t] for row in block] + list(now)
+        Phi = np.vstack([np.zeros((0, p)), *targets[:t]])
+        a = kaar_coefficients(gram(kernel, rows, rows), Phi, lam, len(now))
+        total = total + gram(kernel, x, rows) @ a
+    return total / len(rounds)
+
+
+def shifted_average(kernel, rounds, targets, lam, x):
+    """The same average for the shifted functions: KAAR on h_s = 2 phi_s - g_hat_s(x_s) with 4 lam."""
+    estimates = shifted_oskaar(kernel, rounds, targets, lam)
+    h = [2 * phi - g for phi, g in zip(targets, estimates)]
+    return average(kernel, rounds, h, 4 * lam, x)
+
+
+def batch_ile(kernel, X, Phi, lam, x):
+    """argmin_g 1/n sum |phi_i - g(x_i)|^2 + lam |g|^2, at x: k(x, X) (K + n lam I)^-1 Phi."""
+    return gram(kernel, x, X) @ np.linalg.solve(gram(kernel, X, X) + len(X) * lam * np.eye(len(X)), Phi)
+
+
+def label_weights(kernel, X, x, lam):
+    """beta of Algorithm 1 at its own round: (K_t + lam I)^-1 v_t(x_t), without the hedged row's own entry."""
+    rows = [*X, x]
+    return np.linalg.solve(gram(kernel, rows, rows) + lam * np.eye(len(rows)), gram(kernel, rows, [x]))[:-1, 0]
+
+
+def effective_dimension(K, lam):
+    return np.trace(K @ np.linalg.inv(K + lam * np.eye(len(K))))
+
+
+# ------------------------------------------------------------------ losses
+
+
+def f_beta_loss(z, y, beta=1.0):
+    if not z and not y:
+        return 0.0
+    hits = len(set(z) & set(y))
+    if hits == 0:
+        return 1.0
+    precision, recall = hits / len(z), hits / len(y)
+    return 1 - (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
+
+def subset_hamming(z, y, k):
+    return sum((j in z) != (j in y) for j in range(k)) / k
+
+
+def sequence_hamming(z, y):
+    return sum(a != b for a, b in zip(z, y)) / len(y)
+
+
+def subsets(k):
+    return [frozenset(c) for c in chain.from_iterable(combinations(range(k), m) for m in range(k + 1))]
+
+
+def sequences(length, symbols):
+    return list(product(symbols, repeat=length))
+
+
+def orders(n):
+    return list(permutations(range(n)))
+
+
+def least_risk(delta, outputs, weights, labels):
+    """min_z sum_s beta_s Delta(z, y_s), by enumeration."""
+    return min(risk(delta, z, weights, labels) for z in outputs)
+
+
+def risk(delta, z, weights, labels):
+    return sum(w * delta(z, y) for w, y in zip(weights, labels))

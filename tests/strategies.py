@@ -1,0 +1,73 @@
+"""Hypothesis strategies shared by the tests."""
+
+import naive
+import numpy as np
+from hypothesis import strategies as st
+
+from oskaar import kernels, losses
+
+KERNELS = {
+    "gaussian": (kernels.Gaussian(0.8), lambda x, y: naive.gaussian(x, y, 0.8)),
+    "intercept": (kernels.Gaussian(0.8) + 1.0, lambda x, y: naive.gaussian(x, y, 0.8) + 1),
+    "laplacian": (kernels.Laplacian(1.3), lambda x, y: naive.laplacian(x, y, 1.3)),
+    "matern": (kernels.Matern(1.1, nu=2.5), lambda x, y: naive.matern(x, y, 1.1, 2.5)),
+    "linear": (kernels.Linear(), naive.linear),
+    "polynomial": (kernels.Polynomial(2), lambda x, y: naive.polynomial(x, y, 2)),
+}
+"""Kernels with their naive twins."""
+
+
+def lams():
+    return st.sampled_from([1e-3, 0.1, 1.0, 7.0])
+
+
+@st.composite
+def rows(draw, max_rounds=12, width=None):
+    """Rows with a few exact duplicates among them."""
+    d = draw(st.integers(1, 4)) if width is None else width
+    n = draw(st.integers(0, max_rounds))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if n > 2 and draw(st.booleans()):
+        X[rng.integers(n)] = X[rng.integers(n)]
+    return X
+
+
+@st.composite
+def blocks(draw, max_rounds=6, width=2, max_rows=4):
+    """Rounds of several rows."""
+    sizes = draw(st.lists(st.integers(1, max_rows), min_size=1, max_size=max_rounds))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return [rng.normal(size=(n, width)) for n in sizes]
+
+
+def small_losses():
+    """Losses whose outputs can be listed."""
+    return st.one_of(
+        st.integers(1, 5).map(losses.ZeroOne),
+        st.integers(1, 6).map(losses.Ordinal),
+        st.integers(1, 4).map(losses.SubsetHamming),
+        st.builds(losses.F1, st.integers(1, 4), st.sampled_from([0.5, 1.0, 2.0])),
+        st.builds(losses.SequenceHamming, st.integers(1, 3), st.integers(1, 3)),
+        cost_matrices(),
+    )
+
+
+@st.composite
+def cost_matrices(draw):
+    shape = draw(st.tuples(st.integers(1, 4), st.integers(1, 5)))
+    seed = draw(st.integers(0, 2**32 - 1))
+    kind = draw(st.sampled_from(["normal", "whole", "low rank", "zero"]))
+    rng = np.random.default_rng(seed)
+    costs = {
+        "normal": lambda: rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4),
+        "whole": lambda: rng.integers(0, 3, size=shape).astype(float),
+        "low rank": lambda: np.outer(rng.normal(size=shape[0]), rng.normal(size=shape[1])),
+        "zero": lambda: np.zeros(shape),
+    }[kind]()
+    return losses.CostMatrix(costs)
+
+
+def labels_of(loss):
+    return st.sampled_from(list(loss.labels()))
