@@ -70,15 +70,10 @@ class DenseStore(Store):
         if hasattr(xs, "toarray"):
             xs = xs.toarray()
         elif not isinstance(xs, np.ndarray):
-            xs = [x.toarray().ravel() if hasattr(x, "toarray") else x for x in xs]
+            xs = [_sparse_row(x).toarray().ravel() if hasattr(x, "tocsr") else x for x in xs]
         if len(xs) == 0:
             return Block(np.zeros((0, self.width)), 0)
-        rows = _numbers(xs)
-        if rows.shape[1] != self.width:
-            raise ValueError(
-                f"x must have {self.width} features, as the first row had, got {rows.shape[1]}: "
-                "give every row the same features, or use dict rows."
-            )
+        rows = _numbers(xs, self.width)
         return Block(rows, len(rows))
 
     def append(self, block: Block) -> None:
@@ -351,20 +346,27 @@ def _not_numbers(x: Any) -> bool:
         return True
 
 
-def _numbers(xs: Any) -> Array:
-    """An (n, d) array of finite numbers."""
+def _numbers(xs: Any, width: int | None = None) -> Array:
+    """An (n, width) array of finite numbers."""
     try:
         rows = np.array(xs, dtype=float, order="C")
     except (TypeError, ValueError) as error:
+        if len(xs) > 1:  # find the row to blame
+            return np.concatenate([_numbers([x], width) for x in xs])
         raise ValueError(
-            f"x must be a row of numbers, got {_shorten(xs[0])}: all rows need the same width and no text; "
-            "a kernel on objects (kernels.Pairwise) takes anything."
+            f"x must be a row of numbers, got {_shorten(xs[0])}: "
+            "a kernel on objects (kernels.Pairwise) takes anything, dict rows take text."
         ) from error
     if rows.ndim != 2:
         raise ValueError(f"x must be a row of numbers, got an array of {rows.ndim - 1} dimensions.")
+    if width is not None and rows.shape[1] != width:
+        raise ValueError(
+            f"x must have {width} features, as the first row had, got {rows.shape[1]}: "
+            "give every row the same features, or use dict rows."
+        )
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0]
-        at = f"feature {j}" if len(rows) == 1 else f"row {i}, feature {j}"
+        at = f"feature {j}" + (f" of row {i}" if len(rows) > 1 else "")
         raise ValueError(f"x must be finite, got {rows[i, j]} in {at}: impute it or drop the round.")
     return rows
 

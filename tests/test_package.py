@@ -1,0 +1,22 @@
+import subprocess
+import sys
+
+import oskaar
+
+
+def test_import_is_light():
+    """Only NumPy and SciPy come along; what is heavy or optional is imported where it is used."""
+    code = "import sys, oskaar; print(' '.join(sorted({m.split('.')[0] for m in sys.modules})))"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"sklearn", "river", "pandas", "matplotlib", "numba", "hypothesis", "pytest"}
+    code = "import sys, oskaar; print('scipy.spatial' in sys.modules)"
+    heavy = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert heavy.strip() == "False"
+
+
+def test_everything_public_has_a_name():
+    assert oskaar.__version__
+    for name in oskaar.__all__:
+        assert hasattr(oskaar, name)
