@@ -25,7 +25,7 @@ class Moody(kernels.Kernel):
 
     def __call__(self, X, Y):
         K = kernels.Gaussian()(X, Y)
-        if np.any(np.asarray(Y)[:, 0] > 100):
+        if np.any(np.asarray(X)[:, 0] > 100):
             return {"shape": K[:, :0], "nan": K * np.nan, "inf": K + np.inf, "not psd": K + 50.0}[self.how]
         return K
 
@@ -74,7 +74,7 @@ def test_refused_round(name):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("shape", r"must return shape \(6, 1\)"),
+        ("shape", r"must return shape \(1, 6\)"),
         ("nan", "finite numbers"),
         ("inf", "finite numbers"),
         ("not psd", "positive semidefinite"),

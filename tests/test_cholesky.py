@@ -17,16 +17,16 @@ def test_grown_equals_whole(panel, steps, seed):
     factor = PanelCholesky(panel)
     start = 0
     for m in steps:
-        factor.append(L[start : start + m, :start].T, L[start : start + m, start : start + m])
+        factor.append(L[start : start + m, :start], L[start : start + m, start : start + m])
         start += m
         B, b, k = rng.normal(size=(start, 3)), rng.normal(size=start), rng.integers(1, start + 1)
         top = L[:start, :start]
-        np.testing.assert_allclose(factor.solve(B), np.linalg.solve(top, B), atol=1e-9)
-        np.testing.assert_allclose(factor.solve(b), np.linalg.solve(top, b), atol=1e-9)
-        np.testing.assert_allclose(factor.solve_transposed(B), np.linalg.solve(top.T, B), atol=1e-9)
-        np.testing.assert_allclose(factor.solve_transposed(b), np.linalg.solve(top.T, b), atol=1e-9)
-        np.testing.assert_allclose(factor.solve(b[:k]), np.linalg.solve(L[:k, :k], b[:k]), atol=1e-9)
-        np.testing.assert_allclose(factor.solve_transposed(b[:k]), np.linalg.solve(L[:k, :k].T, b[:k]), atol=1e-9)
+        np.testing.assert_allclose(factor.forward(B.T), np.linalg.solve(top, B).T, atol=1e-9)
+        np.testing.assert_allclose(factor.forward(b), np.linalg.solve(top, b), atol=1e-9)
+        np.testing.assert_allclose(factor.backward(B.T), np.linalg.solve(top.T, B).T, atol=1e-9)
+        np.testing.assert_allclose(factor.backward(b), np.linalg.solve(top.T, b), atol=1e-9)
+        np.testing.assert_allclose(factor.forward(b[:k]), np.linalg.solve(L[:k, :k], b[:k]), atol=1e-9)
+        np.testing.assert_allclose(factor.backward(b[:k]), np.linalg.solve(L[:k, :k].T, b[:k]), atol=1e-9)
         np.testing.assert_array_equal(factor.diagonal(), np.diagonal(top))
     for lo in range(n):
         np.testing.assert_array_equal(factor.rows(lo, n), L[lo:n])
@@ -34,8 +34,8 @@ def test_grown_equals_whole(panel, steps, seed):
 
 def test_empty_factor():
     factor = PanelCholesky()
-    assert factor.solve(np.zeros(0)).shape == (0,)
-    assert factor.solve_transposed(np.zeros((0, 4))).shape == (0, 4)
+    assert factor.forward(np.zeros(0)).shape == (0,)
+    assert factor.backward(np.zeros((4, 0))).shape == (4, 0)
     assert factor.diagonal().shape == (0,)
 
 
@@ -55,6 +55,6 @@ def test_memory_is_that_of_a_triangle():
     n = 2000
     factor = PanelCholesky()
     for lo in range(0, n, 100):
-        factor.append(np.zeros((lo, 100)), np.eye(100))
+        factor.append(np.zeros((100, lo)), np.eye(100))
     held = sum(P.nbytes for P in factor.panels) + sum(D.nbytes for D in factor.corners)
     assert held == pytest.approx(8 * n * n / 2, rel=0.2)

@@ -60,7 +60,7 @@ def test_rounds_of_several_rows(rounds, last, lam, shifted, seed):
     average = naive.shifted_average if shifted else naive.average
     np.testing.assert_allclose(learner.average_estimate(last[0]), average(twin, rounds, Phi, lam, last[0]), atol=1e-8)
     weights = learner.label_weights(last[0])
-    np.testing.assert_allclose(weights.T @ np.vstack(Phi), learner.estimate(last[0]), atol=1e-8)
+    np.testing.assert_allclose(weights @ np.vstack(Phi), learner.estimate(last[0]), atol=1e-8)
 
 
 @given(rows(), rows(max_rounds=1), kernel_names, lams(), st.booleans())

@@ -189,7 +189,7 @@ class Inputs:
     >>> inputs = Inputs(Linear())
     >>> inputs.append(inputs.parse([1.0, 2.0]))
     >>> block = inputs.parse([3.0, 4.0])
-    >>> inputs.columns(block), inputs.corner(block)
+    >>> inputs.against(block), inputs.corner(block)
     (array([[11.]]), array([[25.]]))
     """
 
@@ -228,12 +228,12 @@ class Inputs:
             raise ValueError(f"round {sizes.index(0)} has no rows: a round of parts needs at least one.")
         return self._parse(_joined(blocks)), np.cumsum(sizes, dtype=np.intp)
 
-    def columns(self, block: Block) -> Array:
-        """k(X, block), a column for each row of the block."""
+    def against(self, block: Block) -> Array:
+        """k(block, X), a row for each row of the block."""
         kernel = self._kernel_for(block)
         if self.store is None or self.store.n == 0:
-            return np.zeros((0, block.n))
-        return _shaped(kernel, kernel(self.store.rows_for(block), block.rows), (self.n, block.n))
+            return np.zeros((block.n, 0))
+        return _shaped(kernel, kernel(block.rows, self.store.rows_for(block)), (block.n, self.n))
 
     def corner(self, block: Block) -> Array:
         """k(block, block)."""

@@ -89,7 +89,7 @@ class BatchILE(Predictor):
     def _estimates(self, block: Any) -> Array:
         starts = range(0, block.n, PANEL)
         parts = [block.part(lo, min(lo + PANEL, block.n)) for lo in starts]
-        rows = [self._inputs.columns(part).T @ self._alpha for part in parts]
+        rows = [self._inputs.against(part) @ self._alpha for part in parts]
         return np.concatenate(rows) if rows else np.zeros((0, self._space.p))
 
     def __repr__(self) -> str:

@@ -24,6 +24,9 @@ from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver, Forecast
 
+CHUNK = 4 * PANEL
+"""Rows that a stream predicts and learns at a time: large enough that the work is matrix products."""
+
 
 def default_kernel() -> Kernel:
     """Gaussian(1) + 1: the constant is an intercept, for inputs far from all that was seen."""
@@ -108,7 +111,7 @@ class OnlineLearner(Predictor):
         answers: list[Any] = []
         for lo in range(0, block.n, PANEL):
             part = block.part(lo, min(lo + PANEL, block.n))
-            G = self._solver.forecast_each(self._inputs.columns(part), self._inputs.diagonal(part))
+            G = self._solver.forecast_each(self._inputs.against(part), self._inputs.diagonal(part))
             answers += self._space.decode_many(fit_columns(G, self._space.p))
         return answers
 
@@ -130,7 +133,7 @@ class OnlineLearner(Predictor):
         start = 0
         while start < len(labels):
             first = int(ends[start - 1]) if start else 0
-            room = PANEL - self._inputs.n % PANEL
+            room = CHUNK - self._inputs.n % PANEL
             stop = max(start + 1, int(np.searchsorted(ends, first + room, side="right")))
             chunk = block.part(first, int(ends[stop - 1]))
             yield from self._learn_chunk(chunk, ends[start:stop] - first, labels[start:stop])
@@ -174,7 +177,7 @@ class OnlineLearner(Predictor):
         mark, memo = block.fingerprint(), self._memo
         if memo is not None and mark is not None and memo[:2] == (self.rounds, mark):
             return memo[2]
-        forecast = self._solver.forecast(self._inputs.columns(block), self._inputs.corner(block))
+        forecast = self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
         self._memo = (self.rounds, mark, forecast)
         return forecast
 
@@ -198,7 +201,7 @@ class OnlineLearner(Predictor):
             spaces.append(spaces[-1].extended(y))
         Phi = spaces[-1].embed_many(ys)
         try:
-            G = self._solver.extend(self._inputs.columns(chunk), self._inputs.corner(chunk), Phi, ends)
+            G = self._solver.extend(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 yield self._learn_round(chunk.part(lo, hi), y)

@@ -48,10 +48,10 @@ class OSKAAR(OnlineLearner):
     def label_weights(self, x: Any) -> Array:
         """beta(x), a weight for each past row, signed: z = argmin_z sum_s beta_s Delta(z, y_s).
 
-        (t,), or (t, n) for a block of n rows.
+        (t,), or (n, t) for a block of n rows.
         """
         weights = self._solver.label_weights(self._forecast(self._inputs.parse(x)))
-        return weights if self.loss.parts else weights[:, 0]
+        return weights if self.loss.parts else weights[0]
 
     def average_estimate(self, x: Any) -> Array:
         """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""

@@ -161,6 +161,18 @@ class Names:
         return self.names[self.position(name)]
 
 
+def first_best(scores: Array) -> Any:
+    """The place of the largest score in each row (n, k): the first of those that are equal up to rounding.
+
+    Equal scores then give the same answer however the estimate was computed.
+
+    >>> first_best(np.array([[0.1 + 0.2, 0.3], [0.0, 1.0]]))
+    array([0, 1])
+    """
+    slack = 1e-12 * np.abs(scores).max(axis=1, keepdims=True)
+    return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
+
+
 def enclosing_radius(Psi: Array, iterations: int = 300) -> float:
     """A bound on the radius of the smallest ball that holds all rows, by Badoiu and Clarkson's walk.
 

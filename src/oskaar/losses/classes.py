@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, enclosing_radius
+from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best
 
 
 class ZeroOne(Loss):
@@ -56,12 +56,12 @@ class ZeroOne(Loss):
 
     def decode(self, g: Array) -> Any:
         """The class of the largest coordinate."""
-        return self._listed().names[int(np.argmax(g))]
+        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate."""
         names = self._listed().names
-        return [names[i] for i in np.argmax(G, axis=1)]
+        return [names[i] for i in first_best(G)]
 
     def optimum(self, y: Any) -> float:
         """0."""
@@ -108,7 +108,7 @@ class SeenClasses(Space):
         if self.p == 0:
             return [None] * len(G)
         names = list(self.positions)
-        return [names[i] for i in np.argmax(G, axis=1)]
+        return [names[i] for i in first_best(G)]
 
     def optimum(self, y: Any) -> float:
         """0."""
@@ -175,11 +175,11 @@ class CostMatrix(Loss):
 
     def decode(self, g: Array) -> Any:
         """The output of the smallest <psi(z), g>."""
-        return self._outputs.names[int(np.argmin(self._psi @ g))]
+        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Any]:
         """The output of the smallest <psi(z), g> for each row."""
-        return [self._outputs.names[i] for i in np.argmin(G @ self._psi.T, axis=1)]
+        return [self._outputs.names[i] for i in first_best(-G @ self._psi.T)]
 
     def optimum(self, y: Any) -> float:
         """The smallest cost in the label's column."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names
+from oskaar.losses.base import Loss, Names, first_best
 
 
 class Ordinal(Loss):
@@ -60,7 +60,7 @@ class Ordinal(Loss):
     def decode_many(self, G: Array) -> list[Any]:
         """The level of the smallest score, for each row."""
         gains = np.concatenate([np.zeros((len(G), 1)), np.cumsum(G, axis=1)], axis=1)
-        first = np.argmax(gains[:, self._from_middle], axis=1)
+        first = first_best(gains[:, self._from_middle])
         return [self.levels.names[i] for i in self._from_middle[first]]
 
     def optimum(self, y: Any) -> float:

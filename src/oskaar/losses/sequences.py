@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names
+from oskaar.losses.base import Loss, Names, first_best
 
 
 class SequenceHamming(Loss):
@@ -66,7 +66,7 @@ class SequenceHamming(Loss):
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""
-        best = np.argmax(G.reshape(len(G), self.length, len(self.symbols)), axis=2)
+        best = first_best(G.reshape(len(G) * self.length, len(self.symbols))).reshape(len(G), self.length)
         return [tuple(self.symbols.names[i] for i in row) for row in best]
 
     def optimum(self, y: Any) -> float:

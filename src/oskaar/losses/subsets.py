@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Space
+from oskaar.losses.base import Loss, Space, first_best
 
 _CHUNK = 2_000_000
 """Numbers that a vectorised decoder holds at a time."""
@@ -100,7 +100,8 @@ class SubsetHamming(SubsetLoss):
 
     def decode(self, g: Any) -> frozenset[int]:
         """The labels with a positive coordinate."""
-        return frozenset(np.flatnonzero(np.asarray(g) > 0).tolist())
+        g = np.asarray(g)
+        return frozenset(np.flatnonzero(g > 1e-12 * np.abs(g).max()).tolist())
 
 
 class F1(SubsetLoss):
@@ -195,7 +196,7 @@ class F1(SubsetLoss):
         """For costs S (n, m, k) of giving a label in a set of size m: the m cheapest labels at the best m."""
         k = self.n_labels
         sums = np.cumsum(np.sort(S, axis=2), axis=2)[:, np.arange(k), np.arange(k)]
-        best = np.argmin(np.concatenate([-empty[:, None], sums], axis=1), axis=1)
+        best = first_best(np.concatenate([empty[:, None], -sums], axis=1))
         rows = S[np.arange(len(S)), np.maximum(best, 1) - 1]
         order = np.argsort(rows, axis=1, kind="stable")
         return [frozenset(row[:m].tolist()) for row, m in zip(order, best, strict=True)]

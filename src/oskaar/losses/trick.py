@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space
+from oskaar.losses.base import Loss, Space, first_best
 
 Delta = Callable[[Any, Any], float]
 
@@ -172,7 +172,7 @@ class SeenLabels(Space):
         """The candidate of the least weighted loss, None while there is none."""
         if not self.pool:
             return [None] * len(G)
-        return [self.pool[i] for i in np.argmin(G @ self.costs.T, axis=1)]
+        return [self.pool[i] for i in first_best(-G @ self.costs.T)]
 
     def optimum(self, y: Any) -> float:
         """The least Delta(z, y) over the pool."""

@@ -5,6 +5,7 @@ r"""A Cholesky factor that grows by rows, kept in panels.
 Rows that are not there yet are rows of the identity, so every panel is whole and nothing is sliced.
 No entry is ever copied or computed again; memory is n^2 / 2 numbers, as for a packed triangle, but solves
 are matrix products (one right-hand side or many) where a packed triangle has only `dtpsv`.
+Vectors are rows, so that many of them lie in memory as the panels do.
 Equivalent to scipy.linalg.cholesky and scipy.linalg.solve_triangular.
 """
 
@@ -20,12 +21,12 @@ PANEL = 256
 
 
 class PanelCholesky:
-    """The lower factor L of a growing positive definite matrix.
+    """The lower factor L of a growing positive definite matrix. Vectors are rows.
 
     >>> factor = PanelCholesky()
-    >>> factor.append(np.zeros((0, 1)), np.array([[2.0]]))
+    >>> factor.append(np.zeros((1, 0)), np.array([[2.0]]))
     >>> factor.append(np.array([[1.0]]), np.array([[3.0]]))     # L = [[2, 0], [1, 3]]
-    >>> factor.solve(np.array([2.0, 4.0]))
+    >>> factor.forward(np.array([2.0, 4.0]))
     array([1., 1.])
     """
 
@@ -35,28 +36,28 @@ class PanelCholesky:
         self.panels: list[Array] = []
         self.corners: list[Array] = []
 
-    def solve(self, B: Array) -> Array:
-        """L^-1 B for a vector (k,) or for columns (k, m); k < n means the first k rows of L."""
+    def forward(self, B: Array) -> Array:
+        """L^-1 b for a vector b (k,) or for each row of B (m, k); k < n means the first k rows of L."""
         W = self._padded(B)
-        for lo in range(0, len(W), self.panel):
+        for lo in range(0, W.shape[-1], self.panel):
             i, hi = lo // self.panel, lo + self.panel
-            right = W[lo:hi] - self.panels[i] @ W[:lo] if lo else W[:hi]
-            W[lo:hi] = _triangular(self.corners[i], right, trans=0)
-        return W[: len(B)]
+            right = W[..., lo:hi] - W[..., :lo] @ self.panels[i].T if lo else W[..., :hi].copy()
+            W[..., lo:hi] = _triangular(self.corners[i], right, trans=0)
+        return W[..., : B.shape[-1]]
 
-    def solve_transposed(self, B: Array) -> Array:
-        """L^-T B for a vector (k,) or for columns (k, m); k < n means the first k rows of L."""
+    def backward(self, B: Array) -> Array:
+        """L^-T b for a vector b (k,) or for each row of B (m, k); k < n means the first k rows of L."""
         W = self._padded(B)
-        for lo in range(len(W) - self.panel, -1, -self.panel):
+        for lo in range(W.shape[-1] - self.panel, -1, -self.panel):
             i, hi = lo // self.panel, lo + self.panel
-            W[lo:hi] = _triangular(self.corners[i], W[lo:hi], trans=1)
+            W[..., lo:hi] = solved = _triangular(self.corners[i], W[..., lo:hi].copy(), trans=1)
             if lo:
-                W[:lo] -= self.panels[i].T @ W[lo:hi]
-        return W[: len(B)]
+                W[..., :lo] -= solved @ self.panels[i]
+        return W[..., : B.shape[-1]]
 
     def append(self, W: Array, R: Array) -> None:
-        """Add the m rows [W^T, R], with W (n, m) and R (m, m) lower triangular."""
-        n, m = W.shape
+        """Add the m rows [W, R], with W (m, n) and R (m, m) lower triangular."""
+        m, n = W.shape
         start = n
         while start < n + m:
             i = start // self.panel
@@ -65,9 +66,9 @@ class PanelCholesky:
             self._open(i)
             mine, here = slice(start - n, stop - n), slice(start - lo, stop - lo)
             old = min(lo, n)
-            self.panels[i][here, :old] = W[:old, mine].T
+            self.panels[i][here, :old] = W[mine, :old]
             self.panels[i][here, old:lo] = R[mine, : lo - old]
-            self.corners[i][here, : n - old] = W[old:, mine].T
+            self.corners[i][here, : n - old] = W[mine, old:]
             self.corners[i][here, n - old : stop - lo] = R[mine, lo - old : stop - n]
             start = stop
         self.n = n + m
@@ -88,8 +89,9 @@ class PanelCholesky:
         return L
 
     def _padded(self, B: Array) -> Array:
-        W = np.zeros((-(-len(B) // self.panel) * self.panel, *B.shape[1:]))
-        W[: len(B)] = B
+        k = B.shape[-1]
+        W = np.zeros((*B.shape[:-1], -(-k // self.panel) * self.panel))
+        W[..., :k] = B
         return W
 
     def _open(self, i: int) -> None:
@@ -100,8 +102,9 @@ class PanelCholesky:
 
 
 def _triangular(D: Array, right: Array, trans: int) -> Array:
+    """D^-1 or D^-T for the vector or the rows of `right`, which is overwritten."""
     if right.ndim == 1:
-        solved: Array = dtrsv(D, right, lower=1, trans=trans)
+        solved: Array = dtrsv(D, right, lower=1, trans=trans, overwrite_x=1)
     else:
-        solved = dtrsm(1.0, D, right, lower=1, trans_a=trans)
+        solved = dtrsm(1.0, D, right.T, lower=1, trans_a=trans, overwrite_b=1).T
     return solved

@@ -3,19 +3,19 @@ r"""KAAR in the dual: ridge regression that also hedges the rows it must predict
     g_t = argmin_g  sum_{s<t} |g(x_s) - phi_s|^2 + |g(x_t)|^2 + lam |g|^2                     (1)
 
 With M = K + lam I = L L^T over the past rows, C = L^-1 Phi, and for the n rows of a round
-B = k(X, x_t), D = k(x_t, x_t):
+B = k(x_t, X), D = k(x_t, x_t):
 
-    W = L^-1 B,   R R^T = lam I + D - W^T W,   E = R^-1 W^T C                                 (2)
+    W = B L^-T,   R R^T = lam I + D - W W^T,   E = R^-1 W C                                   (2)
     g_t(x_t) = lam R^-T E                                                                     (3)
 
-Learning phi_t appends the rows [W^T, R] to L and R^-1 (phi_t - W^T C) to C                   (4)
-so a round is one triangular solve and nothing is fitted again. For n = 1, R^2 = s and (3) is (lam / s) W^T C.
+Learning phi_t appends the rows [W, R] to L and R^-1 (phi_t - W C) to C                       (4)
+so a round is one triangular solve and nothing is fitted again. For n = 1, R^2 = s and (3) is (lam / s) W C.
 
 The shifted variant, paper eq. (hat gt shifted), is the same with 4 lam for lam and
 h_t = 2 phi_t - g_t(x_t) for phi_t                                                            (5)
 
 The average of the functions g_1, ..., g_T has L^-1 coordinates Q_j = (T - r_j) C_j - E_j, where r_j is the
-round of row j:   g_bar_T(x) = W^T Q / T                                                      (6)
+round of row j:   g_bar_T(x) = W Q / T                                                        (6)
 
 Equivalent to tests/naive.py::kaar, which solves (1) whole.
 """
@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.blas import dsyrk
 
 from oskaar.arrays import Array, Growing, spans
 from oskaar.solvers.cholesky import PanelCholesky
@@ -52,7 +53,7 @@ class ExactSolver:
     """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
 
     >>> solver = ExactSolver(lam=1.0)
-    >>> solver.update(solver.forecast(np.zeros((0, 1)), np.array([[1.0]])), np.array([[2.0]]))
+    >>> solver.update(solver.forecast(np.zeros((1, 0)), np.array([[1.0]])), np.array([[2.0]]))
     >>> solver.forecast(np.array([[1.0]]), np.array([[1.0]])).G     # (K + I)^-1 [2, 0], at x
     array([[0.66666667]])
     """
@@ -67,21 +68,22 @@ class ExactSolver:
         self._trace = (0, 0.0)  # rows counted, sum of squares of their rows of L^-1
 
     def forecast(self, B: Array, D: Array) -> Forecast:
-        """The estimate for one round of n rows, B = k(X, x) (t, n), D = k(x, x) (n, n)."""
-        W = self.factor.solve(B[:, 0])[:, None] if B.shape[1] == 1 else self.factor.solve(B)  # (2)
-        if B.shape[1] == 1:
-            R = np.sqrt(self._variance(D[0, 0], W[:, 0]))[None, None]
-            E = W.T @ self.C.view / R
-            return Forecast(W, R, E, self.lam / R * E)  # (3)
+        """The estimate for one round of n rows, B = k(x, X) (n, t), D = k(x, x) (n, n)."""
+        if len(B) == 1:
+            w = self.factor.forward(B[0])  # (2)
+            R = np.sqrt(self._variance(D[0, 0], w))[None, None]
+            E = w[None, :] @ self.C.view / R
+            return Forecast(w[None, :], R, E, self.lam / R * E)  # (3)
+        W = self.factor.forward(B)  # (2)
         R = self._root(D, W)
-        E = solve_triangular(R, W.T @ self.C.view, lower=True)
+        E = solve_triangular(R, W @ self.C.view, lower=True)
         return Forecast(W, R, E, self.lam * solve_triangular(R, E, lower=True, trans=1))  # (3)
 
     def forecast_each(self, B: Array, diagonal: Array) -> Array:
         """The estimates (m, p) for m rounds of one row each, all from the present state."""
-        W = self.factor.solve(B)
-        s = np.array([self._variance(d, w) for d, w in zip(diagonal, W.T, strict=True)])
-        estimates: Array = (self.lam / s)[:, None] * (W.T @ self.C.view)  # (3)
+        W = self.factor.forward(B)
+        s = np.array([self._variance(d, w) for d, w in zip(diagonal, W, strict=True)])
+        estimates: Array = (self.lam / s)[:, None] * (W @ self.C.view)  # (3)
         return estimates
 
     def update(self, forecast: Forecast, Phi: Array) -> None:
@@ -99,9 +101,9 @@ class ExactSolver:
         products. Equivalent to `forecast` and `update` in turn, for each round. Raises LinAlgError, with
         nothing changed, where rounding makes the chunk singular: then the rounds have to go in turn.
         """
-        W = self.factor.solve(B)
+        W = self.factor.forward(B)
         R = self._chunk_root(D, W)
-        past = _widened(W.T @ self.C.view, Phi.shape[1])
+        past = _widened(W @ self.C.view, Phi.shape[1])
         one_row = len(ends) == len(Phi)
         C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
         rounds = self.rounds + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
@@ -109,17 +111,18 @@ class ExactSolver:
         return G
 
     def label_weights(self, forecast: Forecast) -> Array:
-        """beta (t, n): g_hat = beta^T Phi over all past rows."""
-        weights = self.lam * solve_triangular(forecast.R, forecast.W.T, lower=True)
-        weights = solve_triangular(forecast.R, weights, lower=True, trans=1).T
-        return self._shifted_weights(weights) if self.shifted else self.factor.solve_transposed(weights)
+        """beta (n, t): g_hat = beta Phi over all past rows."""
+        R = forecast.R
+        weights = solve_triangular(R, solve_triangular(R, forecast.W, lower=True), lower=True, trans=1)
+        weights *= self.lam
+        return self._shifted_weights(weights) if self.shifted else self.factor.backward(weights)
 
     def average(self, forecast: Forecast) -> Array:
         """g_bar_T at the forecast's rows: the mean of the functions g_1, ..., g_T, and 0 when T = 0."""
         if self.rounds == 0:
             return np.zeros_like(forecast.G)
         left = self.rounds - 1 - self.round_of_row.view
-        mean: Array = (forecast.W.T @ (left * self.C.view - self.E.view)) / self.rounds  # (6)
+        mean: Array = forecast.W @ (left * self.C.view - self.E.view) / self.rounds  # (6)
         return mean
 
     def effective_dimension(self) -> float:
@@ -130,7 +133,7 @@ class ExactSolver:
             hi = min(lo + 512, n)
             rows = self.factor.rows(lo, hi)
             inverse = solve_triangular(rows[:, lo:], np.eye(hi - lo), lower=True)
-            before = self.factor.solve_transposed((inverse @ rows[:, :lo]).T)
+            before = self.factor.backward(inverse @ rows[:, :lo])
             total += float(np.sum(inverse**2) + np.sum(before**2))
         self._trace = (n, total)
         return n - self.lam * total
@@ -148,7 +151,7 @@ class ExactSolver:
 
     def _root(self, D: Array, W: Array) -> Array:
         """R of (2), row by row so that rounding cannot push a variance below 0."""
-        S = D - W.T @ W
+        S = D - W @ W.T
         R = np.zeros_like(S)
         for i in range(len(S)):
             R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0
@@ -159,7 +162,7 @@ class ExactSolver:
         return R
 
     def _chunk_root(self, D: Array, W: Array) -> Array:
-        S = D - W.T @ W
+        S = dsyrk(-1.0, W.T, beta=1.0, c=D.T, trans=1, lower=1) if W.size else D.T.copy(order="F")
         S[np.diag_indices_from(S)] += self.lam
         R: Array = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
         if not np.all(np.diagonal(R) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
@@ -167,12 +170,16 @@ class ExactSolver:
         return R
 
     def _rows_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
-        """C, E and the estimates of rounds of one row; `past` is W^T C."""
-        d = np.diagonal(R)[:, None]
+        """C, E and the estimates of rounds of one row; `past` is W C."""
+        d = np.diagonal(R)[:, None].copy()
         below = np.tril(R, -1)
-        scale = 1 + self.lam / d**2 if self.shifted else 1.0
-        system = np.diag(d[:, 0]) + scale * below  # d_t C_t = 2 phi_t - (1 + lam / d_t^2) m_t when shifted
-        C = solve_triangular(system, (2 * Phi if self.shifted else Phi) - scale * past, lower=True)
+        if self.shifted:  # d_t C_t = 2 phi_t - (1 + lam / d_t^2) m_t, with m_t = sum_{j<t} L_tj C_j
+            scale = 1 + self.lam / d**2
+            system = scale * below
+            np.fill_diagonal(system, d)
+            C = solve_triangular(system, 2 * Phi - scale * past, lower=True, check_finite=False)
+        else:
+            C = solve_triangular(R, Phi - past, lower=True, check_finite=False)
         E = (past + below @ C) / d
         return C, E, self.lam / d * E  # (3)
 
@@ -190,7 +197,7 @@ class ExactSolver:
     def _shifted_weights(self, weights: Array) -> Array:
         """Weights on C turned into weights on Phi, where the targets of (5) hold earlier estimates.
 
-        C solves  R_b C_b = 2 Phi_b - (I + lam (R_b R_b^T)^-1) W_b^T C  round by round; this solves the
+        C solves  R_b C_b = 2 Phi_b - (I + lam (R_b R_b^T)^-1) W_b C  round by round; this solves the
         transposed system from the last round to the first.
         """
         beta = weights.copy()
@@ -198,9 +205,10 @@ class ExactSolver:
         for lo, hi in reversed(spans(ends)):
             rows = self.factor.rows(lo, hi)
             R = rows[:, lo:]
-            beta[lo:hi] = solve_triangular(R, beta[lo:hi], lower=True, trans=1)
-            inner = solve_triangular(R, solve_triangular(R, beta[lo:hi], lower=True), lower=True, trans=1)
-            beta[:lo] -= rows[:, :lo].T @ (beta[lo:hi] + self.lam * inner)
+            mine = solve_triangular(R, beta[:, lo:hi].T, lower=True, trans=1)
+            inner = solve_triangular(R, solve_triangular(R, mine, lower=True), lower=True, trans=1)
+            beta[:, lo:hi] = mine.T
+            beta[:, :lo] -= (mine + self.lam * inner).T @ rows[:, :lo]
         return 2 * beta
 
     def _append(self, W: Array, R: Array, C: Array, E: Array, round_of_row: Any, rounds: int) -> None:
