@@ -72,7 +72,7 @@ class OnlineLearner(Predictor):
         self.total_loss = 0.0
         self.regret = 0.0
         self.surrogate_loss = 0.0
-        self._memo: tuple[int, Any, Forecast] | None = None
+        self._memo: tuple[int, Any, Forecast, Any] | None = None
 
     @property
     def space(self) -> Space:
@@ -87,7 +87,7 @@ class OnlineLearner(Predictor):
         Before the first round the estimate is 0 and every answer ties; the loss says which one it gives
         (the empty set, the middle level, the first class; None where no answer is known yet).
         """
-        return self._decode(self._space, self._forecast(self._inputs.parse(x)).G)
+        return self._answered(self._inputs.parse(x))[1]
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn that the truth for x was y."""
@@ -173,24 +173,28 @@ class OnlineLearner(Predictor):
         return block, ends, labels
 
     def _forecast(self, block: Block) -> Forecast:
-        """The solver's forecast, kept for the `learn_one` that follows a `predict_one`."""
+        return self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
+
+    def _answered(self, block: Block) -> tuple[Forecast, Any]:
+        """The forecast and the answer, kept for the `learn_one` that follows a `predict_one`."""
         mark, memo = block.fingerprint(), self._memo
         if memo is not None and mark is not None and memo[:2] == (self.rounds, mark):
-            return memo[2]
-        forecast = self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
-        self._memo = (self.rounds, mark, forecast)
-        return forecast
+            return memo[2:]
+        forecast = self._forecast(block)
+        z = self._decode(self._space, forecast.G)
+        self._memo = (self.rounds, mark, forecast, z)
+        return forecast, z
 
     def _decode(self, space: Space, G: Array) -> Any:
         G = fit_columns(G, space.p)
         return self.loss.decode(G) if self.loss.parts else space.decode_many(G)[0]
 
     def _learn_round(self, block: Block, y: Any) -> Rounds:
-        forecast = self._forecast(block)
+        forecast, z = self._answered(block)
         spaces = [self._space, self._space.extended(y)]
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
-        happened = self._account(spaces, forecast.G, Phi, [y], [block.n])
+        happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
         self._solver.update(forecast, Phi)
         self._commit(block, spaces[1], happened)
         return happened
@@ -201,28 +205,31 @@ class OnlineLearner(Predictor):
             spaces.append(spaces[-1].extended(y))
         Phi = spaces[-1].embed_many(ys)
         try:
-            G = self._solver.extend(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
+            ahead = self._solver.forecast_chunk(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 yield self._learn_round(chunk.part(lo, hi), y)
             return
-        happened = self._account(spaces, G, Phi, ys, ends)
+        answers = self._answers(spaces, ahead.G, ends)
+        happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
+        self._solver.append(ahead)
         self._commit(chunk, spaces[-1], happened)
         yield happened
 
-    def _account(self, spaces: list[Space], G: Array, Phi: Array, ys: list[Any], ends: Any) -> Rounds:
+    def _account(
+        self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
+    ) -> Rounds:
         """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
         rows = spans(ends)
-        answers = self._answers(spaces, G, rows)
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
         errors = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
         surrogates = np.add.reduceat(errors, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
         return Rounds(answers, losses, optima, surrogates, G, ends)
 
-    def _answers(self, spaces: list[Space], G: Array, rows: list[tuple[int, int]]) -> list[Any]:
+    def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
         if self.loss.parts:
-            return [self._decode(space, G[lo:hi]) for space, (lo, hi) in zip(spaces, rows, strict=False)]
+            return [self._decode(space, G[lo:hi]) for space, (lo, hi) in zip(spaces, spans(ends), strict=False)]
         answers: list[Any] = []
         while len(answers) < len(G):  # rounds that share a space are decoded together
             lo = len(answers)

@@ -49,6 +49,18 @@ class Forecast:
     G: Array
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """Several rounds, predicted in turn: their estimates G, and the rows that learning them appends."""
+
+    G: Array
+    W: Array
+    R: Array
+    C: Array
+    E: Array
+    ends: Any
+
+
 class ExactSolver:
     """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
 
@@ -92,23 +104,30 @@ class ExactSolver:
         M = _widened(R @ forecast.E, Phi.shape[1])
         target = 2 * Phi - _widened(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
         C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
-        self._append(W, R, C, _widened(forecast.E, Phi.shape[1]), np.full(len(Phi), self.rounds), 1)
+        self.append(Chunk(forecast.G, W, R, C, _widened(forecast.E, Phi.shape[1]), [len(Phi)]))
 
-    def extend(self, B: Array, D: Array, Phi: Array, ends: Any) -> Array:
-        """Predict, then learn, rounds that end at rows `ends` of this chunk; returns the estimates (m, p).
+    def forecast_chunk(self, B: Array, D: Array, Phi: Array, ends: Any) -> Chunk:
+        """The estimates for rounds that end at rows `ends` of a chunk, each after the labels of those before it.
 
         One Cholesky of the chunk gives every round's R on its diagonal, so the whole chunk costs matrix
-        products. Equivalent to `forecast` and `update` in turn, for each round. Raises LinAlgError, with
-        nothing changed, where rounding makes the chunk singular: then the rounds have to go in turn.
+        products. Equivalent to `forecast` and `update` in turn, for each round, but nothing is learned before
+        `append`. Raises LinAlgError where rounding makes the chunk singular: then rounds have to go in turn.
         """
         W = self.factor.forward(B)
         R = self._chunk_root(D, W)
         past = _widened(W @ self.C.view, Phi.shape[1])
         one_row = len(ends) == len(Phi)
         C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
-        rounds = self.rounds + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        self._append(W, R, C, E, rounds, len(ends))
-        return G
+        return Chunk(G, W, R, C, E, ends)
+
+    def append(self, chunk: Chunk) -> None:
+        """Learn the rounds of a chunk whose forecast was just made."""
+        rounds = self.rounds + np.repeat(np.arange(len(chunk.ends)), np.diff(chunk.ends, prepend=0))
+        self.factor.append(chunk.W, chunk.R)
+        self.C.append(chunk.C)
+        self.E.append(chunk.E)
+        self.round_of_row.append(rounds[:, None])
+        self.rounds += len(chunk.ends)
 
     def label_weights(self, forecast: Forecast) -> Array:
         """beta (n, t): g_hat = beta Phi over all past rows."""
@@ -210,13 +229,6 @@ class ExactSolver:
             beta[:, lo:hi] = mine.T
             beta[:, :lo] -= (mine + self.lam * inner).T @ rows[:, :lo]
         return 2 * beta
-
-    def _append(self, W: Array, R: Array, C: Array, E: Array, round_of_row: Any, rounds: int) -> None:
-        self.factor.append(W, R)
-        self.C.append(C)
-        self.E.append(E)
-        self.round_of_row.append(round_of_row[:, None])
-        self.rounds += rounds
 
 
 def _widened(G: Array, columns: int) -> Array:
