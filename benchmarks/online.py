@@ -58,8 +58,10 @@ def main():
             loss.decode(model.predict(x[None, :])[0])
             refit[t] = time.perf_counter() - start
     mean_refit = np.mean(list(refit.values()))
-    print(f"     a round, mean over the first {ROUNDS}: oskaar {1e3 * ours.mean():.3f} ms, inverse update "
-          f"{1e3 * theirs.mean():.3f} ms, KernelRidge refitted {1e3 * mean_refit:.1f} ms")
+    print(
+        f"     a round, mean over the first {ROUNDS}: oskaar {1e3 * ours.mean():.3f} ms, inverse update "
+        f"{1e3 * theirs.mean():.3f} ms, KernelRidge refitted {1e3 * mean_refit:.1f} ms"
+    )
     report("KernelRidge refitted each round over OSKAAR", mean_refit / ours.mean(), 50, at_least=True)
     report("NumPy inverse update over OSKAAR", theirs.mean() / ours.mean(), 4, at_least=True)
     for t in (250, 500, 1000, 1999):

@@ -141,6 +141,9 @@ class Names:
         if not self.names:
             raise ValueError(f"there must be at least one {what}, got none.")
         self.positions = {name: i for i, name in enumerate(self.names)}
+        self.array = np.empty(len(self.names), dtype=object)
+        for i, name in enumerate(self.names):
+            self.array[i] = name
         if len(self.positions) < len(self.names):
             twice = next(n for i, n in enumerate(self.names) if self.positions[n] != i)
             raise ValueError(f"each {what} must be listed once, {twice!r} is there twice.")

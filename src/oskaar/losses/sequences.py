@@ -67,7 +67,7 @@ class SequenceHamming(Loss):
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""
         best = first_best(G.reshape(len(G) * self.length, len(self.symbols))).reshape(len(G), self.length)
-        return [tuple(self.symbols.names[i] for i in row) for row in best]
+        return [tuple(row) for row in self.symbols.array[best].tolist()]
 
     def optimum(self, y: Any) -> float:
         """0."""

@@ -1,0 +1,33 @@
+# Everything sets itself up: `make demo` and `make test` work on a fresh clone with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-slow lint bench clean
+
+$(STAMP)-%: pyproject.toml
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	touch $@
+
+demo: $(STAMP)-demo
+	$(RUN) examples/demo.py
+
+lint: $(STAMP)-dev
+	$(RUN) -m ruff check src tests benchmarks examples
+	$(RUN) -m ruff format --check src tests benchmarks examples
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+test: lint
+	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -q
+
+test-slow: $(STAMP)-dev
+	$(RUN) -m pytest -q -m "slow or not slow"
+
+bench: $(STAMP)-bench
+	cd benchmarks && for file in startup decoders online replay multilabel; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,56 @@
+"""Decoders: many vectors at once against one at a time, and against the definition."""
+
+import numpy as np
+from common import best_of, report
+
+from oskaar import losses
+
+
+def literal_f1(loss, g):
+    """For each size m, the top m of sum_n 2 sqrt(n) g[:, n] / (m + n): the definition, one m at a time."""
+    k = loss.n_labels
+    H = g[1:].reshape(k, k)
+    best, found = -g[0], frozenset()
+    n = np.arange(1, k + 1)
+    for m in range(1, k + 1):
+        scores = (2 * np.sqrt(n) / (m + n)) @ H
+        top = np.argsort(-scores)[:m]
+        if -scores[top].sum() < best:
+            best, found = -scores[top].sum(), frozenset(top.tolist())
+    return found
+
+
+def main():
+    rng = np.random.default_rng(0)
+    loss = losses.F1(100)
+    ys = [frozenset(rng.choice(100, size=rng.integers(1, 8), replace=False).tolist()) for _ in range(200)]
+    space = loss.space()
+    for y in ys:
+        space = space.extended(y)
+    G = rng.normal(size=(2000, 200)) @ space.embed_many(ys) / 20
+    few = G[:200]
+    many, loop, literal = best_of(
+        lambda: space.decode_many(few),
+        lambda: [space.decode_many(g[None, :]) for g in few],
+        lambda: [literal_f1(loss, g) for g in space.full(few[:20])],
+        repeats=3,
+    )
+    (whole,) = best_of(lambda: space.decode_many(G), repeats=3)
+    print(f"     F1, 100 labels: decode_many of 2000 vectors {whole:.2f} s, {1e6 * whole / 2000:.0f} us each")
+    report("F1: the definition in NumPy over decode_many", 10 * literal / many, 5, at_least=True)
+    report("F1: one at a time over decode_many", loop / many, 1, at_least=True)
+    for other in (
+        losses.ZeroOne(50),
+        losses.Ordinal(50),
+        losses.SequenceHamming(10, 20),
+        losses.CostMatrix(rng.random((50, 50))),
+    ):
+        G = rng.normal(size=(2000, other.p))
+        many, loop = best_of(lambda: other.decode_many(G), lambda: [other.decode(g) for g in G], repeats=3)  # noqa: B023
+        name = type(other).__name__
+        print(f"     {name}: {1e6 * many / 2000:.1f} us a vector")
+        report(f"{name}: one at a time over decode_many", loop / many, 5, at_least=True)
+
+
+if __name__ == "__main__":
+    main()
