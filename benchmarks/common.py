@@ -18,5 +18,5 @@ def report(name, ratio, goal, at_least=False):
     """One line: a ratio, its goal, and whether it is met."""
     met = ratio >= goal if at_least else ratio <= goal
     sign = ">=" if at_least else "<="
-    print(f"{'ok  ' if met else 'MISS'} {name}: {ratio:.2f} (goal {sign} {goal:g})", flush=True)
+    print(f"{'ok  ' if met else 'MISS'} {name}: {ratio:.3f} (goal {sign} {goal:g})", flush=True)
     return met
