@@ -24,8 +24,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 
-_CDIST_WIDTH = 32
-"""Up to this width squared distances come from differences; above, from one matrix product."""
+_CDIST_WIDTH, _CDIST_ROWS = 32, 4
+"""Up to this width, or for this few rows, squared distances come from differences; else from a matrix product."""
 
 
 class Kernel(ABC):
@@ -436,7 +436,7 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     """|x - y|^2, from differences for narrow dense rows, else from |x|^2 + |y|^2 - 2 <x, y>."""
     X, Y = _rows(X), _rows(Y)
     sparse = _is_sparse(X) or _is_sparse(Y)
-    if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH):
+    if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH or min(len(X), len(Y)) <= _CDIST_ROWS):
         from scipy.spatial.distance import cdist
 
         distances: Array = cdist(X, Y, "sqeuclidean")

@@ -100,8 +100,13 @@ class SubsetHamming(SubsetLoss):
 
     def decode(self, g: Any) -> frozenset[int]:
         """The labels with a positive coordinate."""
-        g = np.asarray(g)
-        return frozenset(np.flatnonzero(g > 1e-12 * np.abs(g).max()).tolist())
+        return self.decode_many(np.asarray(g)[None, :])[0]
+
+    def decode_many(self, G: Array) -> list[frozenset[int]]:
+        """The labels with a positive coordinate, for each row."""
+        row, label = np.nonzero(G > 1e-12 * np.abs(G).max(axis=1, keepdims=True))
+        cuts = np.searchsorted(row, np.arange(1, len(G)))
+        return [frozenset(part.tolist()) for part in np.split(label, cuts)] if len(G) else []
 
 
 class F1(SubsetLoss):
