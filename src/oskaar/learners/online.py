@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -22,7 +22,6 @@ from oskaar.kernels import Gaussian, Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
-from oskaar.solvers.exact import ExactSolver, Forecast
 
 CHUNK = 4 * PANEL
 """Rows that a stream predicts and learns at a time: large enough that the work is matrix products."""
@@ -31,6 +30,14 @@ CHUNK = 4 * PANEL
 def default_kernel() -> Kernel:
     """Gaussian(1) + 1: the constant is an intercept, for inputs far from all that was seen."""
     return Gaussian(1.0) + 1.0
+
+
+class Forecast(Protocol):
+    """Whatever a solver needs to learn the rounds, and their estimates."""
+
+    @property
+    def G(self) -> Array:
+        """g_hat, a row for each input."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +67,42 @@ class OnlineLearner(Predictor):
         self.reset()
 
     @abstractmethod
-    def _new_solver(self) -> ExactSolver:
-        """A solver that has seen nothing."""
+    def _restart(self) -> None:
+        """Make a solver that has seen nothing."""
+
+    @abstractmethod
+    def _forecast(self, block: Block) -> Forecast:
+        """The estimate G for one round, and what learning it needs. Changes nothing."""
+
+    @abstractmethod
+    def _update(self, forecast: Any, Phi: Array) -> None:
+        """Learn the round of a forecast."""
+
+    @abstractmethod
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any) -> Forecast:
+        """The estimates G for several rounds, each after the labels of those before it. Changes nothing.
+
+        Raises LinAlgError where the rounds have to go in turn.
+        """
+
+    @abstractmethod
+    def _append(self, ahead: Any) -> None:
+        """Learn the rounds of a chunk's forecast."""
+
+    def _room(self) -> int:
+        """How many rows the next chunk may have."""
+        return CHUNK - self._inputs.n % PANEL
 
     def reset(self) -> None:
         """Forget everything that was learned."""
         self._inputs = Inputs(self.kernel, self.loss.parts)
-        self._solver = self._new_solver()
+        self._restart()
         self._space: Space = self.loss.space()
         self.rounds = 0
         self.total_loss = 0.0
         self.regret = 0.0
         self.surrogate_loss = 0.0
-        self._memo: tuple[int, Any, Forecast, Any] | None = None
+        self._memo: tuple[int, Any, Any, Any] | None = None
 
     @property
     def space(self) -> Space:
@@ -105,15 +135,8 @@ class OnlineLearner(Predictor):
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_many(xs)
-        if self.loss.parts:
-            blocks = (block.part(lo, hi) for lo, hi in spans(ends))
-            return [self._decode(self._space, self._forecast(b).G) for b in blocks]
-        answers: list[Any] = []
-        for lo in range(0, block.n, PANEL):
-            part = block.part(lo, min(lo + PANEL, block.n))
-            G = self._solver.forecast_each(self._inputs.against(part), self._inputs.diagonal(part))
-            answers += self._space.decode_many(fit_columns(G, self._space.p))
-        return answers
+        blocks = (block.part(lo, hi) for lo, hi in spans(ends))
+        return [self._decode(self._space, self._forecast(b).G) for b in blocks]
 
     def learn_many(self, xs: Any, ys: Any) -> None:
         """Learn many rounds in turn: bit for bit the same as a loop of `learn_one`.
@@ -133,8 +156,7 @@ class OnlineLearner(Predictor):
         start = 0
         while start < len(labels):
             first = int(ends[start - 1]) if start else 0
-            room = CHUNK - self._inputs.n % PANEL
-            stop = max(start + 1, int(np.searchsorted(ends, first + room, side="right")))
+            stop = max(start + 1, int(np.searchsorted(ends, first + self._room(), side="right")))
             chunk = block.part(first, int(ends[stop - 1]))
             yield from self._learn_chunk(chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
@@ -172,9 +194,6 @@ class OnlineLearner(Predictor):
                 _require_parts(len(self.loss.embed(y)), n, f"round {i}: ")
         return block, ends, labels
 
-    def _forecast(self, block: Block) -> Forecast:
-        return self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
-
     def _answered(self, block: Block) -> tuple[Forecast, Any]:
         """The forecast and the answer, kept for the `learn_one` that follows a `predict_one`."""
         mark, memo = block.fingerprint(), self._memo
@@ -195,7 +214,7 @@ class OnlineLearner(Predictor):
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
         happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
-        self._solver.update(forecast, Phi)
+        self._update(forecast, Phi)
         self._commit(block, spaces[1], happened)
         return happened
 
@@ -205,14 +224,14 @@ class OnlineLearner(Predictor):
             spaces.append(spaces[-1].extended(y))
         Phi = spaces[-1].embed_many(ys)
         try:
-            ahead = self._solver.forecast_chunk(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
+            ahead = self._forecast_chunk(chunk, Phi, ends)
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 yield self._learn_round(chunk.part(lo, hi), y)
             return
         answers = self._answers(spaces, ahead.G, ends)
         happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
-        self._solver.append(ahead)
+        self._append(ahead)
         self._commit(chunk, spaces[-1], happened)
         yield happened
 

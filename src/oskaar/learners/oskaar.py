@@ -10,10 +10,12 @@ from typing import Any
 
 from oskaar import theory
 from oskaar.arrays import Array
+from oskaar.inputs import Block
 from oskaar.learners.base import require_lam, require_loss
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.online import OnlineLearner, fit_columns
 from oskaar.losses import Loss
-from oskaar.solvers.exact import ExactSolver
+from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.exact import Chunk, ExactSolver, Forecast
 
 
 class OSKAAR(OnlineLearner):
@@ -42,8 +44,17 @@ class OSKAAR(OnlineLearner):
         self.shifted = bool(shifted)
         super().__init__(require_loss(loss), kernel)
 
-    def _new_solver(self) -> ExactSolver:
-        return ExactSolver(self.lam, self.shifted)
+    def predict_many(self, xs: Any) -> list[Any]:
+        """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
+        if self.loss.parts:
+            return super().predict_many(xs)
+        block, _ = self._inputs.parse_many(xs)
+        answers: list[Any] = []
+        for lo in range(0, block.n, PANEL):
+            part = block.part(lo, min(lo + PANEL, block.n))
+            G = self._solver.forecast_each(self._inputs.against(part), self._inputs.diagonal(part))
+            answers += self._space.decode_many(fit_columns(G, self._space.p))
+        return answers
 
     def label_weights(self, x: Any) -> Array:
         """beta(x), a weight for each past row, signed: z = argmin_z sum_s beta_s Delta(z, y_s).
@@ -68,6 +79,21 @@ class OSKAAR(OnlineLearner):
     def regret_bound(self) -> float:
         """What the regret so far cannot exceed: the online comparison inequality."""
         return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
+
+    def _restart(self) -> None:
+        self._solver = ExactSolver(self.lam, self.shifted)
+
+    def _forecast(self, block: Block) -> Forecast:
+        return self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
+
+    def _update(self, forecast: Forecast, Phi: Array) -> None:
+        self._solver.update(forecast, Phi)
+
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any) -> Chunk:
+        return self._solver.forecast_chunk(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
+
+    def _append(self, ahead: Chunk) -> None:
+        self._solver.append(ahead)
 
     def _average(self, x: Any) -> Array:
         return self._solver.average(self._forecast(self._inputs.parse(x)))

@@ -104,7 +104,8 @@ class SubsetHamming(SubsetLoss):
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The labels with a positive coordinate, for each row."""
-        row, label = np.nonzero(G > 1e-12 * np.abs(G).max(axis=1, keepdims=True))
+        slack = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
+        row, label = np.nonzero(slack < G)
         cuts = np.searchsorted(row, np.arange(1, len(G)))
         return [frozenset(part.tolist()) for part in np.split(label, cuts)] if len(G) else []
 
