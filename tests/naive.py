@@ -122,6 +122,75 @@ def effective_dimension(K, lam):
     return np.trace(K @ np.linalg.inv(K + lam * np.eye(len(K))))
 
 
+# ------------------------------------------------------------------ SALAMI
+
+
+def expert(K, Phi, past, now, lam):
+    """argmin_g sum_past |phi - g(x)|^2 + lam |g|^2 + sum_now |g(x)|^2, at the rows now."""
+    rows = np.concatenate([past, now])
+    a = kaar_coefficients(K[np.ix_(rows, rows)], Phi[past], lam, len(now))
+    return K[np.ix_(now, rows)] @ a
+
+
+def shifted_expert(K, Phi, mixture, past, now, lam):
+    """argmin_g sum_past |phi - mixture / 2 - g(x) / 2|^2 + lam |g|^2 + sum_now |g(x)|^2 / 4, at the rows now.
+
+    g = sum_j alpha_j k(x_j, .) with  (K / 4 + lam I) alpha = (phi - mixture / 2) / 2.
+    """
+    rows = np.concatenate([past, now])
+    shifted = (Phi[past] - mixture[past] / 2) / 2
+    targets = np.concatenate([shifted, np.zeros((len(now), Phi.shape[1]))])
+    alpha = np.linalg.solve(K[np.ix_(rows, rows)] / 4 + lam * np.eye(len(rows)), targets)
+    return K[np.ix_(now, rows)] @ alpha
+
+
+def projected(g):
+    """Each row of g, on the unit ball."""
+    return np.array([row / max(1.0, np.linalg.norm(row)) for row in g]).reshape(g.shape)
+
+
+def mean_square(phi, g):
+    """The mean over the rows of a round of |phi - g|^2."""
+    return np.mean([np.sum((a - b) ** 2) for a, b in zip(phi, g, strict=True)])
+
+
+def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, lives=None):
+    """Algorithm 2, or Algorithm 3 when shifted, with experts (s, K, lam) for s = 1..t.
+
+    Round t is rows [ends[t - 1], ends[t]). Returns the mixture's estimates, stacked, and for each round the
+    weights p_t and the estimates of all experts, ordered by restart, Gram matrix and lam.
+    `window` keeps the experts, and the newborn, whose past has at most that many rows; `lives(s, t)` says
+    whether the expert that starts at s (from 0) is alive at t.
+    """
+    T = len(ends)
+    kinds = [(K, lam) for K in Ks for lam in lams]
+    begins = [0, *ends[:-1]]
+    rows_of = [np.arange(lo, hi) for lo, hi in zip(begins, ends, strict=True)]
+    estimates, weights, experts = np.zeros_like(Phi), [], []
+    losses = np.zeros((T, len(kinds), T))  # tilde l_r(s, kind), with the mixture's own loss while s sleeps
+    for t in range(T):
+        now = rows_of[t]
+        alive = [s for s in range(t + 1) if window is None or s == t or begins[t] - begins[s] <= window]
+        alive = [s for s in alive if lives is None or lives(s, t)]
+        G = []
+        for s in alive:
+            past = np.arange(begins[s], begins[t])
+            for K, lam in kinds:
+                g = shifted_expert(K, Phi, estimates, past, now, lam) if shifted else expert(K, Phi, past, now, lam)
+                G.append(projected(g) if project else g)
+        total = np.array([losses[s, i, :t].sum() for s in alive for i in range(len(kinds))])
+        p = np.exp(-eta * (total - total.min()))
+        p = p / p.sum()
+        mixture = sum(weight * g for weight, g in zip(p, G, strict=True))
+        estimates[now] = mixture
+        weights.append(p)
+        experts.append(np.array(G))
+        losses[:, :, t] = mean_square(Phi[now], mixture)
+        for (s, i), g in zip([(s, i) for s in alive for i in range(len(kinds))], G, strict=True):
+            losses[s, i, t] = mean_square(Phi[now], mixture / 2 + g / 2) if shifted else mean_square(Phi[now], g)
+    return estimates, weights, experts
+
+
 # ------------------------------------------------------------------ losses
 
 

@@ -11,13 +11,14 @@ and learns.
 """
 
 from oskaar import checks, kernels, losses, streams, theory
-from oskaar.learners import OSKAAR, BatchILE, MostFrequent, RepeatLast
+from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast
 from oskaar.replays import Replay, replay
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "OSKAAR",
+    "SALAMI",
     "BatchILE",
     "MostFrequent",
     "RepeatLast",

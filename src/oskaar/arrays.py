@@ -54,6 +54,12 @@ class Growing:
         self._buffer[:n, p:q] = 0.0
         self.shape = (m, q)
 
+    def drop(self, rows: int) -> None:
+        """Forget the first rows."""
+        n, p = self.shape
+        self._buffer[: n - rows, :p] = self._buffer[rows:n, :p].copy()
+        self.shape = (n - rows, p)
+
     def _reserve(self, rows: int, columns: int) -> None:
         have_rows, have_columns = self._buffer.shape
         if rows <= have_rows and columns <= have_columns:

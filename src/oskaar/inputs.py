@@ -54,6 +54,10 @@ class Store(ABC):
         """Keep the rows of a block that `parse` made."""
 
     @abstractmethod
+    def drop(self, rows: int) -> None:
+        """Forget the oldest rows."""
+
+    @abstractmethod
     def rows_for(self, block: Block) -> Rows:
         """All rows kept, in a shape that fits the block's."""
 
@@ -80,6 +84,11 @@ class DenseStore(Store):
         """Keep them."""
         self._rows.append(block.rows)
         self.n = self._rows.shape[0]
+
+    def drop(self, rows: int) -> None:
+        """Forget the oldest rows."""
+        self._rows.drop(rows)
+        self.n -= rows
 
     def rows_for(self, block: Block) -> Rows:
         """An (n, width) array."""
@@ -117,6 +126,15 @@ class SparseStore(Store):
         self._starts.append(used + rows.indptr[1:, None])
         self.width = max(self.width, rows.shape[1])
         self.n += block.n
+
+    def drop(self, rows: int) -> None:
+        """Forget the oldest rows."""
+        used = int(self._starts.view[rows, 0])
+        self._data.drop(used)
+        self._indices.drop(used)
+        self._starts.drop(rows)
+        self._starts.view[:] -= used
+        self.n -= rows
 
     def rows_for(self, block: Block) -> Rows:
         """A CSR array as wide as the block's."""
@@ -177,6 +195,11 @@ class ObjectStore(Store):
         self._objects.extend(block.rows)
         self.n = len(self._objects)
 
+    def drop(self, rows: int) -> None:
+        """Forget the oldest."""
+        del self._objects[:rows]
+        self.n = len(self._objects)
+
     def rows_for(self, block: Block) -> Rows:
         """A list."""
         return self._objects
@@ -193,8 +216,8 @@ class Inputs:
     (array([[11.]]), array([[25.]]))
     """
 
-    def __init__(self, kernel: Kernel | Callable[..., Any], parts: bool = False) -> None:
-        self.kernel = kernel
+    def __init__(self, *kernels: Any, parts: bool = False) -> None:
+        self.kernels = list(kernels)
         self.parts = parts
         self.store: Store | None = None
 
@@ -228,60 +251,66 @@ class Inputs:
             raise ValueError(f"round {sizes.index(0)} has no rows: a round of parts needs at least one.")
         return self._parse(_joined(blocks)), np.cumsum(sizes, dtype=np.intp)
 
-    def against(self, block: Block) -> Array:
-        """k(block, X), a row for each row of the block."""
-        kernel = self._kernel_for(block)
+    def against(self, block: Block, which: int = 0) -> Array:
+        """k(block, X), a row for each row of the block, by one of the kernels."""
+        kernel = as_kernel(self.kernels[which], block.rows)
         if self.store is None or self.store.n == 0:
             return np.zeros((block.n, 0))
         return _shaped(kernel, kernel(block.rows, self.store.rows_for(block)), (block.n, self.n))
 
-    def corner(self, block: Block) -> Array:
+    def corner(self, block: Block, which: int = 0) -> Array:
         """k(block, block)."""
         if block.n == 1:
-            return self.diagonal(block)[:, None]
-        kernel = self._kernel_for(block)
+            return self.diagonal(block, which)[:, None]
+        kernel = as_kernel(self.kernels[which], block.rows)
         return _shaped(kernel, kernel(block.rows, block.rows), (block.n, block.n))
 
-    def diagonal(self, block: Block) -> Array:
+    def diagonal(self, block: Block, which: int = 0) -> Array:
         """k(x, x) of each row."""
-        kernel = self._kernel_for(block)
+        kernel = as_kernel(self.kernels[which], block.rows)
         return _shaped(kernel, kernel.diag(block.rows), (block.n,))
 
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
-        self.kernel = self._kernel_for(block)
         if self.store is None:
-            self.store = self._store_for(block.rows[0] if isinstance(block.rows, list) else block.rows, block)
+            self.kernels = [as_kernel(kernel, block.rows) for kernel in self.kernels]
+            self.store = _store_like(block)
         self.store.append(block)
+
+    def forget(self, rows: int) -> None:
+        """Drop the oldest rows."""
+        if rows and self.store is not None:
+            self.store.drop(rows)
 
     def _parse(self, xs: Any) -> Block:
         if self.store is not None:
             return self.store.parse(xs)
         if _length(xs) == 0:
             return Block(np.zeros((0, 0)), 0)
-        return self._store_for(xs, None).parse(xs)
+        return self._store_for(xs).parse(xs)
 
-    def _store_for(self, xs: Any, block: Block | None) -> Store:
+    def _store_for(self, xs: Any) -> Store:
         """An empty store of the kind that the first row asks for."""
-        if block is not None and block.names is not None:
-            return DictStore()
-        if getattr(self.kernel, "objects", False) or (isinstance(xs, list) and block is not None):
+        if any(getattr(kernel, "objects", False) for kernel in self.kernels):
             return ObjectStore()
-        if hasattr(xs, "tocsr"):
-            return SparseStore(xs.shape[1])
-        first = xs[0]
-        if isinstance(first, dict):
-            return DictStore()
+        first = xs if hasattr(xs, "tocsr") else xs[0]
         if hasattr(first, "tocsr"):
             return SparseStore(first.shape[-1])
-        if not isinstance(self.kernel, Kernel) and _not_numbers(first):
+        if isinstance(first, dict):
+            return DictStore()
+        if _not_numbers(first) and not any(isinstance(kernel, Kernel) for kernel in self.kernels):
             return ObjectStore()
         return DenseStore(_numbers([first]).shape[1])
 
-    def _kernel_for(self, block: Block) -> Kernel:
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        return as_kernel(self.kernel, block.rows)
+
+def _store_like(block: Block) -> Store:
+    """An empty store for such rows."""
+    if block.names is not None:
+        return DictStore()
+    if isinstance(block.rows, list):
+        return ObjectStore()
+    width = block.rows.shape[1]
+    return SparseStore(width) if hasattr(block.rows, "tocsr") else DenseStore(width)
 
 
 def as_rounds(xs: Any) -> list[Any]:

@@ -27,6 +27,19 @@ def effective_dimension(K: Array, lam: float) -> float:
     return float(np.sum(values / (values + lam)))
 
 
+def salami_eta(kappa: float, bound: float) -> float:
+    """eta = 1 / (2 (kappa sup|g| + 1)^2), an exp-concavity constant of |phi - g(x)|^2 where |g| <= bound.
+
+    For estimates in the unit ball (kappa sup|g| = 1) it is 1/8.
+
+    >>> salami_eta(1.0, 1.0)
+    0.125
+    """
+    if not (kappa > 0 and bound >= 0 and math.isfinite(kappa * bound)):
+        raise ValueError(f"kappa and the bound on |g| must be finite, got {kappa} and {bound}.")
+    return 1 / (2 * (kappa * bound + 1) ** 2)
+
+
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:
     """R_T <= 2 c_delta sqrt(T) sqrt(sum_t |phi_t - g_t(x_t)|^2), Lemma (online CI): it holds on any data.
 

@@ -5,5 +5,6 @@ from oskaar.learners.baselines import MostFrequent, RepeatLast
 from oskaar.learners.batch import BatchILE
 from oskaar.learners.online import OnlineLearner
 from oskaar.learners.oskaar import OSKAAR
+from oskaar.learners.salami import SALAMI
 
-__all__ = ["OSKAAR", "BatchILE", "MostFrequent", "OnlineLearner", "Predictor", "RepeatLast"]
+__all__ = ["OSKAAR", "SALAMI", "BatchILE", "MostFrequent", "OnlineLearner", "Predictor", "RepeatLast"]

@@ -39,7 +39,7 @@ class BatchILE(Predictor):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from examples; what was learned before is forgotten."""
         labels = [self.loss.check(label) for label in as_labels(y)]
-        inputs = Inputs(self.kernel, self.loss.parts)
+        inputs = Inputs(self.kernel, parts=self.loss.parts)
         block, ends = inputs.parse_many(X)
         require_same_length(ends, labels)
         if not labels:

@@ -75,11 +75,11 @@ class OnlineLearner(Predictor):
         """The estimate G for one round, and what learning it needs. Changes nothing."""
 
     @abstractmethod
-    def _update(self, forecast: Any, Phi: Array) -> None:
-        """Learn the round of a forecast."""
+    def _update(self, forecast: Any, Phi: Array, space: Space) -> None:
+        """Learn the round of a forecast, whose label is Phi in the coordinates of `space`."""
 
     @abstractmethod
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any) -> Forecast:
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Forecast:
         """The estimates G for several rounds, each after the labels of those before it. Changes nothing.
 
         Raises LinAlgError where the rounds have to go in turn.
@@ -89,13 +89,16 @@ class OnlineLearner(Predictor):
     def _append(self, ahead: Any) -> None:
         """Learn the rounds of a chunk's forecast."""
 
+    def _new_inputs(self) -> Inputs:
+        return Inputs(self.kernel, parts=self.loss.parts)
+
     def _room(self) -> int:
         """How many rows the next chunk may have."""
         return CHUNK - self._inputs.n % PANEL
 
     def reset(self) -> None:
         """Forget everything that was learned."""
-        self._inputs = Inputs(self.kernel, self.loss.parts)
+        self._inputs = self._new_inputs()
         self._restart()
         self._space: Space = self.loss.space()
         self.rounds = 0
@@ -214,7 +217,7 @@ class OnlineLearner(Predictor):
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
         happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
-        self._update(forecast, Phi)
+        self._update(forecast, Phi, spaces[1])
         self._commit(block, spaces[1], happened)
         return happened
 
@@ -224,7 +227,7 @@ class OnlineLearner(Predictor):
             spaces.append(spaces[-1].extended(y))
         Phi = spaces[-1].embed_many(ys)
         try:
-            ahead = self._forecast_chunk(chunk, Phi, ends)
+            ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 yield self._learn_round(chunk.part(lo, hi), y)

@@ -13,7 +13,7 @@ from oskaar.arrays import Array
 from oskaar.inputs import Block
 from oskaar.learners.base import require_lam, require_loss
 from oskaar.learners.online import OnlineLearner, fit_columns
-from oskaar.losses import Loss
+from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import Chunk, ExactSolver, Forecast
 
@@ -86,10 +86,10 @@ class OSKAAR(OnlineLearner):
     def _forecast(self, block: Block) -> Forecast:
         return self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
 
-    def _update(self, forecast: Forecast, Phi: Array) -> None:
+    def _update(self, forecast: Forecast, Phi: Array, space: Space) -> None:
         self._solver.update(forecast, Phi)
 
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any) -> Chunk:
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Chunk:
         return self._solver.forecast_chunk(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
 
     def _append(self, ahead: Chunk) -> None:

@@ -32,7 +32,7 @@ from scipy.linalg.blas import dsyrk
 from oskaar.arrays import Array, Growing, spans
 from oskaar.solvers.cholesky import PanelCholesky
 
-_SLACK = 1e-8
+SLACK = 1e-8
 """How far, relative to k(x, x), rounding may push a conditional variance below 0."""
 
 _RESOLUTION = 1e-12
@@ -101,10 +101,10 @@ class ExactSolver:
     def update(self, forecast: Forecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
         W, R = forecast.W, forecast.R
-        M = _widened(R @ forecast.E, Phi.shape[1])
-        target = 2 * Phi - _widened(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
+        M = widened(R @ forecast.E, Phi.shape[1])
+        target = 2 * Phi - widened(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
         C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
-        self.append(Chunk(forecast.G, W, R, C, _widened(forecast.E, Phi.shape[1]), [len(Phi)]))
+        self.append(Chunk(forecast.G, W, R, C, widened(forecast.E, Phi.shape[1]), [len(Phi)]))
 
     def forecast_chunk(self, B: Array, D: Array, Phi: Array, ends: Any) -> Chunk:
         """The estimates for rounds that end at rows `ends` of a chunk, each after the labels of those before it.
@@ -115,7 +115,7 @@ class ExactSolver:
         """
         W = self.factor.forward(B)
         R = self._chunk_root(D, W)
-        past = _widened(W @ self.C.view, Phi.shape[1])
+        past = widened(W @ self.C.view, Phi.shape[1])
         one_row = len(ends) == len(Phi)
         C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
         return Chunk(G, W, R, C, E, ends)
@@ -164,8 +164,8 @@ class ExactSolver:
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
         s = self.lam + kxx - w @ w
-        if not s >= self.lam - _SLACK * max(abs(kxx), self.lam):
-            raise ValueError(_not_positive(kxx, float(s - self.lam)))
+        if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
+            raise ValueError(not_positive(kxx, float(s - self.lam)))
         return max(float(s), self.lam, _RESOLUTION * kxx)
 
     def _root(self, D: Array, W: Array) -> Array:
@@ -175,8 +175,8 @@ class ExactSolver:
         for i in range(len(S)):
             R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0
             left = float(S[i, i] - R[i, :i] @ R[i, :i])
-            if not left >= -_SLACK * max(abs(D[i, i]), self.lam):
-                raise ValueError(_not_positive(D[i, i], left))
+            if not left >= -SLACK * max(abs(D[i, i]), self.lam):
+                raise ValueError(not_positive(D[i, i], left))
             R[i, i] = np.sqrt(max(self.lam + left, self.lam, _RESOLUTION * D[i, i]))
         return R
 
@@ -231,12 +231,13 @@ class ExactSolver:
         return 2 * beta
 
 
-def _widened(G: Array, columns: int) -> Array:
+def widened(G: Array, columns: int) -> Array:
     """G with zero columns for the coordinates that are new."""
     return G if G.shape[1] == columns else np.pad(G, ((0, 0), (0, columns - G.shape[1])))
 
 
-def _not_positive(kxx: float, left: float) -> str:
+def not_positive(kxx: float, left: float) -> str:
+    """What to say of a conditional variance below 0."""
     if not np.isfinite(left):
         return f"the kernel must return finite numbers, got a conditional variance of {left}."
     return (

@@ -1,0 +1,268 @@
+r"""SALAMI, Algorithms 2 and 3: Structured prediction ALgorithm with Aggregating MIxture.
+
+Experts are OSKAAR restarted at every round s = 1..t, for each lam of a grid and each kernel of a list; their
+estimates g_{s:t} are mixed with exponential weights p_t(s), and the mixture is decoded:
+
+    g_t = sum_s p_t(s) g_{s:t}(x_t),     z_t = argmin_z <psi(z), g_t>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oskaar import theory
+from oskaar.arrays import Array, spans
+from oskaar.inputs import Block, Inputs
+from oskaar.learners.base import require_lam, require_loss
+from oskaar.learners.mixture import Mixture
+from oskaar.learners.online import OnlineLearner, default_kernel, fit_columns
+from oskaar.losses import Loss, Space
+from oskaar.solvers.restarts import OPEN, RestartSolver
+from oskaar.solvers.starts import StartSolver
+
+GRID = (0.03, 0.3, 3.0)
+"""The default lams."""
+
+
+@dataclass
+class Ahead:
+    """Rounds to come: a block of each solver, the mixture after the rounds that were observed, estimates."""
+
+    blocks: list[Any]
+    mixture: Mixture
+    G: Array
+    restarts: Any = None
+    weights: Any = None
+    experts: Any = None
+
+
+class SALAMI(OnlineLearner):
+    r"""Online structured prediction that follows a world that changes.
+
+    loss: what a mistake costs (`oskaar.losses`).
+    kernel: similarity of inputs, or a list of kernels to mix; None is Gaussian(1) + 1. Give every kernel an
+        intercept (`+ 1.0`): a newborn expert knows nothing else.
+    lam: regularisation, or a grid of them to mix; None is (0.03, 0.3, 3).
+    eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
+        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2).
+    restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
+    shifted: Algorithm 3, with guarantees in high probability.
+    window: keep only the last so many rows, for ever in bounded memory.
+    project: experts' estimates on the unit ball, which holds every phi; False is the paper to the letter.
+    bound: a bound on |g| in the RKHS, for eta="theory" without projection.
+
+    A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami.
+
+    >>> from oskaar import SALAMI, losses
+    >>> learner = SALAMI(losses.ZeroOne("ab"))
+    >>> for y in "a" * 20 + "b" * 20:
+    ...     learner.learn_one([0.0], y)
+    >>> learner.predict_one([0.0])
+    'b'
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        kernel: Any = None,
+        lam: float | Iterable[float] | None = None,
+        eta: float | Literal["theory"] = 0.5,
+        restarts: Literal["all", "geometric"] | None = "all",
+        shifted: bool = False,
+        window: int | None = None,
+        project: bool = True,
+        bound: float | None = None,
+    ) -> None:
+        self.lam = GRID if lam is None else lam
+        self.lams = _grid(self.lam)
+        self.kernels = _kernels(kernel)
+        self.restarts = _restarts(restarts)
+        self.shifted, self.project, self.bound = bool(shifted), bool(project), bound
+        self.window = _window(window)
+        self.eta = eta
+        self.rate = _rate(eta, self.project, [k.kappa for k in self.kernels], bound)
+        super().__init__(require_loss(loss), kernel if kernel is not None else self.kernels[0])
+
+    def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
+        """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
+
+        A posterior over "since when has the world been as it is", summed over lams and kernels.
+        """
+        alive = self._alive()
+        return alive + 1, self._mixture.weights(alive).sum(axis=0)
+
+    def expert_weights(self) -> Array:
+        """The weights (kernels, lams), summed over restarts."""
+        weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
+        return weights.reshape(len(self.kernels), len(self.lams))
+
+    def regret_bound(self) -> float:
+        """What the regret so far cannot exceed: the online comparison inequality."""
+        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
+
+    # ---------------------------------------------------------------- the five methods of a learner
+
+    def _new_inputs(self) -> Inputs:
+        return Inputs(*self.kernels, parts=self.loss.parts)
+
+    def _restart(self) -> None:
+        scale = 4.0 if self.shifted else 1.0
+        self._solvers = [self._new_solver(scale * lam) for _ in self.kernels for lam in self.lams]
+        self._mixture = Mixture(self.rate, len(self._solvers))
+
+    def _room(self) -> int:
+        return OPEN if self.restarts == "all" else 1
+
+    def _forecast(self, block: Block) -> Ahead:
+        return self._estimate(self._begin(block, [block.n]), 0, self._space, block.n)
+
+    def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
+        self._observe(forecast, 0, Phi, space)
+        self._append(forecast)
+
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Ahead:
+        ahead = self._begin(chunk, ends)
+        estimates = []
+        for i, (lo, hi) in enumerate(spans(ends)):
+            self._estimate(ahead, i, space, hi - lo)
+            estimates.append(fit_columns(ahead.G, Phi.shape[1]))
+            self._observe(ahead, i, Phi[lo:hi], space)
+        ahead.G = np.concatenate(estimates)
+        return ahead
+
+    def _append(self, ahead: Ahead) -> None:
+        for solver, block in zip(self._solvers, ahead.blocks, strict=True):
+            solver.commit(block)
+        self._mixture = ahead.mixture
+
+    def _commit(self, block: Block, space: Space, happened: Any) -> None:
+        super()._commit(block, space, happened)
+        self._inputs.forget(self._inputs.n - self._solvers[0].rows)
+
+    # ---------------------------------------------------------------- inside
+
+    def _new_solver(self, lam: float) -> RestartSolver | StartSolver:
+        if self.restarts == "all":
+            return RestartSolver(lam, self.window)
+        return StartSolver(lam, self.window, first_only=self.restarts is None)
+
+    def _begin(self, chunk: Block, ends: Any) -> Ahead:
+        blocks: list[Any] = []
+        for which in range(len(self.kernels)):
+            B, D = self._inputs.against(chunk, which).T, self._inputs.corner(chunk, which)
+            mine = self._solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
+            blocks += [solver.begin(B, D, ends) for solver in mine]
+        return Ahead(blocks, self._mixture, np.zeros((0, 0)))
+
+    def _estimate(self, ahead: Ahead, i: int, space: Space, n: int) -> Ahead:
+        """Mix the experts of round i, and remember them until its label is observed."""
+        ahead.restarts = ahead.blocks[0].restarts(i)
+        ahead.weights = ahead.mixture.weights(ahead.restarts)
+        ahead.experts = [self._inside(block.estimates(i), space) for block in ahead.blocks]
+        mixed = [np.tensordot(p, E, axes=1) for p, E in zip(ahead.weights, ahead.experts, strict=True)]
+        ahead.G = np.add.reduce(mixed)
+        return ahead
+
+    def _observe(self, ahead: Ahead, i: int, Phi: Array, space: Space) -> None:
+        """Charge the experts of round i, give all solvers their targets."""
+        G = fit_columns(ahead.G, Phi.shape[1])
+        target = 2 * Phi - G if self.shifted else Phi
+        losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
+        own = float(_charge(G[None], Phi, space)[0])
+        ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
+        for block in ahead.blocks:
+            block.observe(i, target)
+
+    def _shift(self, E: Array, G: Array) -> Array:
+        """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""
+        if not self.shifted:
+            return E
+        return (_padded(E, G.shape[1]) + G) / 2
+
+    def _inside(self, E: Array, space: Space) -> Array:
+        """Estimates (S, n, p) on the unit ball, which holds every phi: their loss cannot grow."""
+        if not self.project or E.size == 0:
+            return E
+        E = _padded(E, space.p)
+        norms = np.sqrt(space.squared_norms(E.reshape(-1, E.shape[2])))
+        inside: Array = E / np.maximum(norms, 1.0).reshape(E.shape[:2])[:, :, None]
+        return inside
+
+    def _alive(self) -> NDArray[np.int64]:
+        """The restarts of the next round."""
+        solver = self._solvers[0]
+        if self.restarts is None and self.rounds:
+            return solver.starts_alive
+        return np.append(solver.starts_alive, self.rounds)
+
+    def __repr__(self) -> str:
+        settings = f"lam={self.lam!r}, eta={self.eta!r}, restarts={self.restarts!r}"
+        return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
+
+
+def _charge(E: Array, Phi: Array, space: Space) -> Array:
+    """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
+    errors = Phi - _padded(E, Phi.shape[1])
+    experts, rows, p = errors.shape
+    charged: Array = space.squared_norms(errors.reshape(experts * rows, p)).reshape(experts, rows).mean(axis=1)
+    return charged
+
+
+def _padded(E: Array, columns: int) -> Array:
+    """E (S, n, p) with zero columns for coordinates it lacks."""
+    missing = columns - E.shape[2]
+    return E if missing <= 0 else np.pad(E, ((0, 0), (0, 0), (0, missing)))
+
+
+def _grid(lam: Any) -> list[float]:
+    lams = [require_lam(value) for value in (lam if isinstance(lam, Iterable) else [lam])]
+    if not lams:
+        raise ValueError("the grid of lam must not be empty: give at least one number.")
+    if len(set(lams)) < len(lams):
+        raise ValueError(f"each lam must be in the grid once, got {lams}: repeated experts only cost time.")
+    return lams
+
+
+def _kernels(kernel: Any) -> list[Any]:
+    if kernel is None:
+        return [default_kernel()]
+    if not isinstance(kernel, (list, tuple)):
+        return [kernel]
+    if not kernel:
+        raise ValueError("the list of kernels must not be empty.")
+    if any(a == b for i, a in enumerate(kernel) for b in kernel[:i]):
+        raise ValueError("each kernel must be in the list once: repeated experts only cost time.")
+    return list(kernel)
+
+
+def _restarts(restarts: Any) -> Any:
+    if restarts not in ("all", "geometric", None):
+        raise ValueError(f"restarts must be 'all', 'geometric' or None, got {restarts!r}.")
+    return restarts
+
+
+def _window(window: Any) -> int | None:
+    if window is None:
+        return None
+    if window != int(window) or window < 1:
+        raise ValueError(f"window must be a whole number >= 1, or None for all rows, got {window}.")
+    return int(window)
+
+
+def _rate(eta: Any, project: bool, kappas: list[float], bound: float | None) -> float:
+    if eta == "theory":
+        if not project and bound is None:
+            raise ValueError("eta='theory' without projection needs bound=, a bound on |g| in the RKHS.")
+        return theory.salami_eta(1.0, 1.0) if project else theory.salami_eta(max(kappas), float(bound or 0.0))
+    try:
+        rate = float(eta)
+    except (TypeError, ValueError):
+        raise TypeError(f"eta must be a number or 'theory', got {eta!r}.") from None
+    if not (np.isfinite(rate) and rate > 0):
+        raise ValueError(f"eta must be finite and > 0, got {eta}.")
+    return rate

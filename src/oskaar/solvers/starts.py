@@ -1,0 +1,90 @@
+r"""KAAR restarted now and then: O(log t) experts that cover every interval, each a solver of its own.
+
+The expert that starts at round s = r 2^k, r odd, lives for 2^(k+2) rounds (Hazan and Seshadhri): at any time
+O(log t) are alive, and for every s there is one that started in the last half of [s, t]. The very first lives
+for ever, so that nothing is lost on a world that does not change. With `first_only` there is no other.
+Has the interface of RestartSolver, for one round at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oskaar.arrays import Array
+from oskaar.solvers.exact import ExactSolver, Forecast, widened
+
+
+class StartSolver:
+    """A few restarts of KAAR. `lam` is used as it is; `window` bounds the rows that any expert has seen.
+
+    >>> solver = StartSolver(lam=1.0)
+    >>> for _ in range(40):
+    ...     block = solver.begin(np.ones((solver.rows, 1)), np.ones((1, 1)), [1])
+    ...     block.observe(0, np.array([[2.0]])); solver.commit(block)
+    >>> solver.starts_alive.tolist()
+    [0, 15, 23, 27, 31, 33, 35, 37, 38, 39]
+    """
+
+    def __init__(self, lam: float, window: int | None = None, first_only: bool = False) -> None:
+        self.lam, self.window, self.first_only = lam, window, first_only
+        self.experts: list[tuple[int, int, ExactSolver]] = []  # the round and the row it starts at
+        self.rounds = 0
+        self.rows = 0
+
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the experts started."""
+        return np.array([start for start, _, _ in self.experts], dtype=np.int64)
+
+    def begin(self, B: Array, D: Array, ends: Any) -> StartBlock:
+        """One round to come, with B = k(X, x) (t, n) over the rows kept and D = k(x, x) (n, n)."""
+        if len(ends) != 1:
+            raise ValueError(f"one round at a time, got {len(ends)}.")
+        return StartBlock(self, B, D)
+
+    def commit(self, block: StartBlock) -> None:
+        """Learn a round whose targets were observed."""
+        for (_, _, solver), forecast in zip(block.experts, block.forecasts, strict=True):
+            solver.update(forecast, block.targets)
+        self.rows += len(block.targets)
+        self.rounds += 1
+        self.experts = [e for e in block.experts if self._lives(e[0], e[1])]
+        oldest = min((row for _, row, _ in self.experts), default=self.rows)
+        self.experts = [(start, row - oldest, solver) for start, row, solver in self.experts]
+        self.rows -= oldest
+
+    def _lives(self, start: int, row: int) -> bool:
+        """Whether an expert is still there for the next round."""
+        if self.window is not None and self.rows - row > self.window:
+            return False
+        s = start + 1  # the paper counts rounds from 1
+        return start == 0 or self.rounds - start < 4 * (s & -s)
+
+
+class StartBlock:
+    """One round: `estimates` of all experts, then `observe` the targets. Made by `begin`."""
+
+    def __init__(self, solver: StartSolver, B: Array, D: Array) -> None:
+        self.experts = list(solver.experts)
+        self.forecasts: list[Forecast] = [e.forecast(B[row:].T, D) for _, row, e in self.experts]
+        if not (solver.first_only and self.experts):
+            newborn = ExactSolver(solver.lam)
+            self.experts.append((solver.rounds, solver.rows, newborn))
+            self.forecasts.append(newborn.forecast(np.zeros((len(D), 0)), D))
+        self.targets = np.zeros((0, 0))
+
+    def restarts(self, i: int) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the experts of `estimates` started."""
+        return np.array([start for start, _, _ in self.experts], dtype=np.int64)
+
+    def estimates(self, i: int) -> Array:
+        """(S, n, p): what each expert says, the oldest first."""
+        p = max(f.G.shape[1] for f in self.forecasts)
+        return np.stack([widened(f.G, p) for f in self.forecasts])
+
+    def observe(self, i: int, H: Array) -> None:
+        """Give the round its targets (n, q)."""
+        self.targets = H

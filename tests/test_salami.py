@@ -1,0 +1,249 @@
+"""SALAMI against Algorithms 2 and 3 written the long way: estimates and weights, not only answers."""
+
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
+
+from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
+
+MODES = st.sampled_from(["all", "geometric", None])
+
+
+def lives(restarts):
+    """Which experts are alive, as the docstrings say it; rounds from 0."""
+    if restarts == "all":
+        return None
+    if restarts is None:
+        return lambda s, t: s == 0
+    return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
+
+
+@given(st.data(), rows(max_rounds=14), MODES, st.booleans(), st.booleans(), st.sampled_from([0.125, 0.5, 3.0]))
+def test_estimates_and_weights_are_the_algorithm(data, X, restarts, shifted, project, eta):
+    """Every g_hat_t, every p_t and every answer, for a grid of lams."""
+    loss = data.draw(small_losses())
+    ys = data.draw(st.lists(labels_of(loss), min_size=len(X), max_size=len(X)))
+    kernel, twin = KERNELS["intercept"]
+    grid = [0.3, 2.0]
+    learner = SALAMI(loss, kernel, grid, eta=eta, restarts=restarts, shifted=shifted, project=project)
+    if not ys:
+        return
+    K, Phi = naive.gram(twin, X, X), np.array([loss.embed(y) for y in ys])
+    ends = list(range(1, len(X) + 1))
+    G, weights, _ = naive.salami([K], Phi, ends, grid, eta, project, shifted, lives=lives(restarts))
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-9)
+        started, p = learner.restart_weights()
+        np.testing.assert_allclose(p, weights[t].reshape(-1, 2).sum(axis=1), atol=1e-9)
+        alive = [s for s in range(t + 1) if restarts == "all" or lives(restarts)(s, t)]
+        assert started.tolist() == [s + 1 for s in alive]
+        np.testing.assert_allclose(learner.expert_weights()[0], weights[t].reshape(-1, 2).sum(axis=0), atol=1e-9)
+        assert learner.predict_one(x) == loss.decode(learner.estimate(x))
+        learner.learn_one(x, y)
+    assert learner.regret <= learner.regret_bound() + 1e-9
+    assert learner.surrogate_loss == pytest.approx(((Phi - G) ** 2).sum(), abs=1e-7)
+
+
+@given(rows(max_rounds=12, width=2), st.booleans())
+def test_several_kernels(X, shifted):
+    names = ["gaussian", "linear"]
+    loss, grid = losses.Ordinal(3), [0.1, 1.0]
+    ys = [i % 3 for i in range(len(X))]
+    learner = SALAMI(loss, [KERNELS[n][0] for n in names], grid, eta=0.5, shifted=shifted)
+    if not ys:
+        return
+    Ks, Phi = [naive.gram(KERNELS[n][1], X, X) for n in names], loss.embed_many(ys)
+    G, _, _ = naive.salami(Ks, Phi, list(range(1, len(X) + 1)), grid, 0.5, True, shifted)
+    result = replay(learner, X, ys)
+    np.testing.assert_allclose(result.estimates, G, atol=1e-9)
+    assert learner.expert_weights().shape == (2, 2)
+    assert learner.expert_weights().sum() == pytest.approx(1)
+
+
+@given(blocks(), lams(), MODES, st.booleans())
+def test_rounds_of_several_rows(rounds, lam, restarts, shifted):
+    loss = losses.PerRow(losses.ZeroOne(3))
+    ys = [[(i + j) % 3 for j in range(len(x))] for i, x in enumerate(rounds)]
+    X = np.vstack(rounds)
+    ends = np.cumsum([len(x) for x in rounds]).tolist()
+    Phi = np.vstack([loss.embed(y) for y in ys])
+    G, _, _ = naive.salami(
+        [naive.gram(naive.gaussian, X, X)], Phi, ends, [lam], 0.5, True, shifted, lives=lives(restarts)
+    )
+    fast, slow = (
+        SALAMI(loss, kernels.Gaussian(), lam, eta=0.5, restarts=restarts, shifted=shifted) for _ in range(2)
+    )
+    result = replay(fast, rounds, ys)
+    np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
+    for x, y, g in zip(rounds, ys, np.split(G, ends[:-1])):
+        np.testing.assert_allclose(slow.estimate(x), g, atol=1e-9)
+        slow.learn_one(x, y)
+
+
+@given(rows(max_rounds=40, width=2), st.integers(1, 15))
+def test_window(X, window):
+    """Only experts with at most `window` rows; the memory stays bounded."""
+    loss = losses.ZeroOne(3)
+    ys = [i % 3 for i in range(len(X))]
+    learner = SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, window=window)
+    if not ys:
+        return
+    K = naive.gram(naive.gaussian, X, X)
+    G, _, _ = naive.salami([K], loss.embed_many(ys), list(range(1, len(X) + 1)), [0.5], 0.5, True, window=window)
+    for x, y, g in zip(X, ys, G):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-9)
+        learner.learn_one(x, y)
+        assert learner._inputs.n <= window
+    other = SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, window=window)
+    np.testing.assert_allclose(replay(other, X, ys).estimates, G, atol=1e-9)
+
+
+@pytest.mark.parametrize("restarts", ["all", "geometric", None])
+def test_replay_is_the_loop_over_many_panels(restarts, rng):
+    X = rng.normal(size=(330, 2))
+    ys = [frozenset(rng.choice(4, size=min(1 + i // 80, 3), replace=False).tolist()) for i in range(330)]
+    fast, slow = (SALAMI(losses.F1(4), lam=[0.1, 1.0], restarts=restarts) for _ in range(2))
+    result = replay(fast, X, ys)
+    for x, y, g in zip(X, ys, result.estimates):
+        np.testing.assert_allclose(slow.estimate(x), g, atol=1e-9)
+        slow.learn_one(x, y)
+    np.testing.assert_allclose(fast.restart_weights()[1], slow.restart_weights()[1], atol=1e-9)
+
+
+def test_only_the_first_start_with_one_lam_is_oskaar(rng):
+    """A mixture of one expert is that expert."""
+    X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
+    mixed = replay(SALAMI(losses.ZeroOne(3), lam=0.3, restarts=None), X, ys)
+    plain = replay(OSKAAR(losses.ZeroOne(3), lam=0.3), X, ys)
+    norms = np.maximum(1, np.linalg.norm(plain.estimates, axis=1, keepdims=True))
+    np.testing.assert_allclose(mixed.estimates, plain.estimates / norms, atol=1e-10)
+
+
+def test_labels_without_an_embedding(rng):
+    """Weights on labels with a label kernel equal an explicit embedding with that Gram matrix."""
+    X = rng.normal(size=(25, 2))
+    codes = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, 0.8]])
+    ys = rng.integers(3, size=25).tolist()
+    trick = losses.LossTrick(lambda z, y: float(z != y), label_kernel=lambda a, b: float(codes[a] @ codes[b]))
+    learner = SALAMI(trick, lam=[0.1, 1.0])
+    twin_gram = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
+    G, weights, _ = naive.salami([twin_gram], codes[ys], list(range(1, 26)), [0.1, 1.0], 0.5, True)
+    order = list(dict.fromkeys(ys))
+    for t, (x, y) in enumerate(zip(X, ys)):
+        seen = codes[[k for k in order if k in ys[:t]]]
+        np.testing.assert_allclose(learner.estimate(x) @ seen.reshape(-1, 2), G[t], atol=1e-9)
+        np.testing.assert_allclose(learner.restart_weights()[1], weights[t].reshape(-1, 2).sum(axis=1), atol=1e-9)
+        learner.learn_one(x, y)
+
+
+@pytest.mark.parametrize("restarts", ["all", "geometric"])
+def test_contract(restarts, rng):
+    X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
+    checks.check_learner(SALAMI(losses.Ordinal(3), restarts=restarts), X, ys)
+    checks.check_learner(SALAMI(losses.F1(4), window=10, shifted=True, restarts=restarts), X, [{y} for y in ys])
+
+
+def test_follows_a_change(rng):
+    """After the labels swap, the weight moves to restarts at the change and OSKAAR is left behind."""
+    X = rng.normal(size=(400, 2))
+    ys = [int((x[0] > 0) ^ (t >= 200)) for t, x in enumerate(X)]
+    learner = SALAMI(losses.ZeroOne(2))
+    ours, plain = replay(learner, X, ys), replay(OSKAAR(losses.ZeroOne(2), lam=0.3), X, ys)
+    assert ours.losses[200:].mean() < 0.7 * plain.losses[200:].mean()
+    started, p = learner.restart_weights()
+    assert p[(started > 190) & (started < 240)].sum() > 0.9
+
+
+def test_eta_of_the_theory():
+    assert SALAMI(losses.ZeroOne(2), eta="theory").rate == 0.125
+    free = SALAMI(losses.ZeroOne(2), kernels.Gaussian(), eta="theory", project=False, bound=3.0)
+    assert free.rate == theory.salami_eta(1.0, 3.0) == 1 / 32
+    with pytest.raises(ValueError, match="needs bound="):
+        SALAMI(losses.ZeroOne(2), eta="theory", project=False)
+    with pytest.raises(ValueError, match="finite"):
+        SALAMI(losses.ZeroOne(2), kernels.Linear(), eta="theory", project=False, bound=1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({"eta": 0}, "eta must be finite and > 0"),
+        ({"eta": -1.0}, "eta must be"),
+        ({"eta": np.nan}, "eta must be"),
+        ({"eta": "fast"}, "eta must be a number"),
+        ({"lam": []}, "must not be empty"),
+        ({"lam": [1.0, 1.0]}, "in the grid once"),
+        ({"lam": [1.0, 0.0]}, "lam must be finite and > 0"),
+        ({"window": 0}, "window must be"),
+        ({"window": 2.5}, "window must be"),
+        ({"restarts": "some"}, "restarts must be"),
+        ({"kernel": []}, "must not be empty"),
+        ({"kernel": [kernels.Linear(), kernels.Linear()]}, "in the list once"),
+    ],
+)
+def test_bad_settings(settings_, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        SALAMI(losses.ZeroOne(2), **settings_)
+
+
+@pytest.mark.parametrize("restarts", ["all", "geometric"])
+def test_a_refused_round_leaves_no_trace(restarts, rng):
+    X, ys = rng.normal(size=(12, 3)), [0, 1, 2] * 4
+    learner, untouched = (SALAMI(losses.ZeroOne(3), restarts=restarts) for _ in range(2))
+    for each in (learner, untouched):
+        each.learn_many(X[:6], ys[:6])
+    before = pickle.dumps(learner)
+    for x, y in (([0, np.nan, 0], 0), ([0, 0], 0), ([0, 0, 0], 7)):
+        with pytest.raises(ValueError, match=r"finite|features|unknown"):
+            learner.learn_one(x, y)
+    assert pickle.dumps(learner) == before
+    for each in (learner, untouched):
+        each.learn_many(X[6:], ys[6:])
+    assert pickle.dumps(learner) == pickle.dumps(untouched)
+
+
+def test_not_positive_semidefinite():
+    learner = SALAMI(losses.ZeroOne(3), kernels.Rowwise(lambda X, Y: -kernels.Gaussian()(X, Y)), lam=0.1)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        replay(learner, np.eye(3), [0, 1, 2])
+    assert learner.rounds == learner._inputs.n
+
+
+@settings(max_examples=5)
+@given(st.sampled_from(["all", "geometric", None]))
+def test_extremes_stay_finite(restarts):
+    """One label for ever, equal rows, losses that underflow: no NaN, and weights sum to 1."""
+    for eta in (0.5, 1e6):
+        learner = SALAMI(losses.ZeroOne(2), eta=eta, restarts=restarts)
+        learner.partial_fit(np.zeros((60, 1)), [0] * 50 + [1] * 10)
+        started, p = learner.restart_weights()
+        assert np.isfinite(p).all()
+        assert p.sum() == pytest.approx(1)
+        assert (np.diff(started) > 0).all()
+        assert np.isfinite(learner.estimate([0.0])).all()
+
+
+def test_empty_stream():
+    learner = SALAMI(losses.F1(3))
+    assert len(replay(learner, [], [])) == 0
+    started, p = learner.restart_weights()
+    assert started.tolist() == [1]
+    assert p.tolist() == [1.0]
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rounds(rng):
+    """Geometric restarts in a window: bounded memory, finite weights."""
+    learner = SALAMI(losses.ZeroOne(2), lam=0.3, restarts="geometric", window=64)
+    for t in range(100_000):
+        learner.learn_one(rng.normal(size=1), int(t // 1000 % 2))
+    started, p = learner.restart_weights()
+    assert p.sum() == pytest.approx(1)
+    assert np.isfinite(p).all()
+    assert len(started) < 64
+    assert learner._inputs.n <= 64
