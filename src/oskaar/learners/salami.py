@@ -19,6 +19,7 @@ from oskaar import theory
 from oskaar.arrays import Array, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import require_lam, require_loss
+from oskaar.learners.changes import Change, Changes
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner, default_kernel, fit_columns
 from oskaar.losses import Loss, Space
@@ -35,6 +36,7 @@ class Ahead:
 
     blocks: list[Any]
     mixture: Mixture
+    changes: Changes
     G: Array
     restarts: Any = None
     weights: Any = None
@@ -96,6 +98,16 @@ class SALAMI(OnlineLearner):
         alive = self._alive()
         return alive + 1, self._mixture.weights(alive).sum(axis=0)
 
+    def change_points(self) -> list[Change]:
+        """When the world changed: the first round of each new world, when it was noticed, and the evidence.
+
+        >>> from oskaar import SALAMI, losses
+        >>> learner = SALAMI(losses.ZeroOne("ab"))
+        >>> learner.partial_fit([[0.0]] * 60, "a" * 30 + "b" * 30).change_points()[0].round
+        31
+        """
+        return list(self._changes.found)
+
     def expert_weights(self) -> Array:
         """The weights (kernels, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
@@ -114,6 +126,7 @@ class SALAMI(OnlineLearner):
         scale = 4.0 if self.shifted else 1.0
         self._solvers = [self._new_solver(scale * lam) for _ in self.kernels for lam in self.lams]
         self._mixture = Mixture(self.rate, len(self._solvers))
+        self._changes = Changes()
 
     def _room(self) -> int:
         return OPEN if self.restarts == "all" else 1
@@ -138,7 +151,7 @@ class SALAMI(OnlineLearner):
     def _append(self, ahead: Ahead) -> None:
         for solver, block in zip(self._solvers, ahead.blocks, strict=True):
             solver.commit(block)
-        self._mixture = ahead.mixture
+        self._mixture, self._changes = ahead.mixture, ahead.changes
 
     def _commit(self, block: Block, space: Space, happened: Any) -> None:
         super()._commit(block, space, happened)
@@ -157,7 +170,7 @@ class SALAMI(OnlineLearner):
             B, D = self._inputs.against(chunk, which).T, self._inputs.corner(chunk, which)
             mine = self._solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
             blocks += [solver.begin(B, D, ends) for solver in mine]
-        return Ahead(blocks, self._mixture, np.zeros((0, 0)))
+        return Ahead(blocks, self._mixture, self._changes, np.zeros((0, 0)))
 
     def _estimate(self, ahead: Ahead, i: int, space: Space, n: int) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
@@ -175,6 +188,7 @@ class SALAMI(OnlineLearner):
         losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
         own = float(_charge(G[None], Phi, space)[0])
         ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
+        ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, ahead.mixture.logs.max(axis=0))
         for block in ahead.blocks:
             block.observe(i, target)
 

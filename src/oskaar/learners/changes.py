@@ -1,0 +1,58 @@
+r"""Changes of the world, read off the weights of restarts.
+
+Since the last change, at round a, the world has been the same if no later restart does better than those from a.
+The evidence that it is not is the ratio of the largest weights,
+
+    e_t = max_{s > a} log p_t(s) - max_{s <= a} log p_t(s)                                           (1)
+
+eta times the loss that the best later restart has saved. When it exceeds a threshold, the world is taken to have
+changed at the best later restart. A change that is placed before the previous alarm corrects it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oskaar.arrays import Array
+
+THRESHOLD = 5.0
+"""Evidence for an alarm: e^5 = 148 to 1. benchmarks/changes.py has its false alarms and misses."""
+
+
+class Change(NamedTuple):
+    """A change of the world; rounds are counted from 1."""
+
+    round: int
+    """The first round of the new world."""
+    detected: int
+    """The round after which it was noticed."""
+    evidence: float
+    """How many times larger, as a logarithm, the weight of the new world was then."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes found so far. A value that never changes; `after` makes the next one.
+
+    >>> Changes().after(10, np.array([0, 4, 7]), np.array([0.0, 6.0, 1.0])).found
+    (Change(round=5, detected=10, evidence=6.0),)
+    """
+
+    found: tuple[Change, ...] = ()
+
+    def after(self, rounds: int, restarts: Any, logs: Array) -> Changes:
+        """When so many rounds are over, and restarts (counted from 0, oldest first) have these log weights."""
+        start = self.found[-1].round - 1 if self.found else 0
+        split = max(1, int(np.searchsorted(restarts, start, side="right")))
+        if split >= len(restarts):
+            return self
+        best = split + int(np.argmax(logs[split:]))
+        evidence = float(logs[best] - logs[:split].max())  # (1)
+        if evidence <= THRESHOLD:
+            return self
+        change = Change(int(restarts[best]) + 1, rounds, evidence)
+        corrects = self.found and change.round <= self.found[-1].detected
+        return Changes((*(self.found[:-1] if corrects else self.found), change))
