@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 
 from oskaar import OSKAAR, checks, kernels, losses, replay, theory
@@ -187,7 +188,7 @@ def test_columns_that_appear_late_are_zero_before(rng):
     closed, open_ = losses.SubsetHamming(3), losses.ZeroOne()
     names = ["a", "b", "c", "d"]
     ys = [names[min(i // 8, 3)] for i in range(30)]
-    learner = OSKAAR(open_, lam=0.2)
+    learner = OSKAAR(open_, kernels.Gaussian() + 1.0, lam=0.2)
     Phi = [np.eye(4)[[names.index(y)]] for y in ys]
     twin = lambda x, y: naive.gaussian(x, y) + 1  # noqa: E731
     expected = naive.oskaar(twin, [[x] for x in X], Phi, 0.2)
@@ -244,6 +245,16 @@ def test_contract(shifted, rng):
     X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
     checks.check_learner(OSKAAR(losses.Ordinal(3), lam=0.3, shifted=shifted), X, ys)
     checks.check_learner(OSKAAR(losses.F1(4), lam=0.3, shifted=shifted), X, [{y} for y in ys])
+
+
+def test_the_default_kernel(rng):
+    """Gaussian(sqrt(d)) + 1 for rows of numbers, Cosine() + 1 for sparse and dict rows, none for objects."""
+    X, ys = rng.normal(size=(10, 4)), rng.integers(2, size=10).tolist()
+    for xs, kernel in ((X, kernels.Gaussian(2.0) + 1.0), (csr_array(X), kernels.Cosine() + 1.0)):
+        silent, given_ = OSKAAR(losses.ZeroOne(2)), OSKAAR(losses.ZeroOne(2), kernel)
+        np.testing.assert_array_equal(replay(silent, xs, ys).estimates, replay(given_, xs, ys).estimates)
+    with pytest.raises(ValueError, match="no default kernel for objects"):
+        OSKAAR(losses.ZeroOne(2)).learn_one("text", 0)
 
 
 def test_one_label_all_the_way(rng):

@@ -103,7 +103,7 @@ def test_duplicates_and_a_tiny_lam_fall_back_to_the_loop(rng):
 def test_inputs_in_every_form(form, rng):
     X = rng.normal(size=(30, 3)) * (rng.random((30, 3)) < 0.6)
     ys = rng.integers(3, size=30)
-    expected = replay(OSKAAR(losses.ZeroOne(3), lam=0.2), X, ys)
+    expected = replay(OSKAAR(losses.ZeroOne(3), kernels.Gaussian() + 1.0, lam=0.2), X, ys)
     twin = kernels.Pairwise(lambda x, y: naive.gaussian(x, y) + 1)
     xs = {
         "array": X,
@@ -112,7 +112,7 @@ def test_inputs_in_every_form(form, rng):
         "dicts": [{f"f{j}": v for j, v in enumerate(x) if v} for x in X],
         "objects": [tuple(x) for x in X],
     }[form]
-    kernel = twin if form == "objects" else None
+    kernel = twin if form == "objects" else kernels.Gaussian() + 1.0
     result = replay(OSKAAR(losses.ZeroOne(3), kernel, lam=0.2), xs, ys)
     np.testing.assert_allclose(result.estimates, expected.estimates, atol=1e-10)
     loop = OSKAAR(losses.ZeroOne(3), kernel, lam=0.2)

@@ -130,7 +130,7 @@ def test_labels_without_an_embedding(rng):
     codes = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, 0.8]])
     ys = rng.integers(3, size=25).tolist()
     trick = losses.LossTrick(lambda z, y: float(z != y), label_kernel=lambda a, b: float(codes[a] @ codes[b]))
-    learner = SALAMI(trick, lam=[0.1, 1.0])
+    learner = SALAMI(trick, kernels.Gaussian() + 1.0, lam=[0.1, 1.0])
     twin_gram = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
     G, weights, _ = naive.salami([twin_gram], codes[ys], list(range(1, 26)), [0.1, 1.0], 0.5, True)
     order = list(dict.fromkeys(ys))

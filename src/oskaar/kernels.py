@@ -364,6 +364,20 @@ class Rowwise(Kernel):
         return f"Rowwise({self.function!r})"
 
 
+def default_kernel(rows: Rows) -> Kernel:
+    """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse and dict rows.
+
+    sqrt(d) is about the size of a row whose features are standardised; sparse rows are mostly bags of words.
+    The constant is an intercept: what all labels have in common, for inputs far from all that was seen.
+
+    >>> default_kernel(np.zeros((1, 4)))
+    Sum(Gaussian(lengthscale=2.0), Constant(value=1.0))
+    """
+    if isinstance(rows, list):
+        raise ValueError("there is no default kernel for objects: give one, such as kernels.Pairwise(function).")
+    return Cosine() + 1.0 if _is_sparse(rows) else Gaussian(math.sqrt(max(1, rows.shape[1]))) + 1.0
+
+
 def as_kernel(kernel: Any, rows: Rows) -> Kernel:
     """A Kernel out of a Kernel or a function, told by how the function answers for the first of `rows`.
 
@@ -372,6 +386,8 @@ def as_kernel(kernel: Any, rows: Rows) -> Kernel:
     """
     if isinstance(kernel, Kernel):
         return kernel
+    if kernel is None:
+        return default_kernel(rows)
     if not callable(kernel):
         raise TypeError(f"kernel must be a Kernel or a function, got {kernel!r}.")
     if not isinstance(rows, list) and _shape_of(kernel, rows[[0, 0]], rows[[0, 0, 0]]) == (2, 3):

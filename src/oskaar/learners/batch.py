@@ -13,7 +13,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from oskaar.arrays import Array, spans
 from oskaar.inputs import Inputs
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
-from oskaar.learners.online import default_kernel
 from oskaar.losses import Loss
 from oskaar.solvers.cholesky import PANEL
 
@@ -33,7 +32,7 @@ class BatchILE(Predictor):
     def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
         self.lam = require_lam(lam)
         self.loss = require_loss(loss)
-        self.kernel = default_kernel() if kernel is None else kernel
+        self.kernel = kernel
         self._fitted = False
 
     def fit(self, X: Any, y: Any) -> Self:

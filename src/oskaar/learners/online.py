@@ -18,18 +18,12 @@ from scipy.linalg import LinAlgError
 
 from oskaar.arrays import Array, spans
 from oskaar.inputs import Block, Inputs
-from oskaar.kernels import Gaussian, Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 
 CHUNK = 4 * PANEL
 """Rows that a stream predicts and learns at a time: large enough that the work is matrix products."""
-
-
-def default_kernel() -> Kernel:
-    """Gaussian(1) + 1: the constant is an intercept, for inputs far from all that was seen."""
-    return Gaussian(1.0) + 1.0
 
 
 class Forecast(Protocol):
@@ -63,7 +57,7 @@ class OnlineLearner(Predictor):
 
     def __init__(self, loss: Loss, kernel: Any) -> None:
         self.loss = loss
-        self.kernel = default_kernel() if kernel is None else kernel
+        self.kernel = kernel
         self.reset()
 
     @abstractmethod

@@ -21,12 +21,12 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import require_lam, require_loss
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.mixture import Mixture
-from oskaar.learners.online import OnlineLearner, default_kernel, fit_columns
+from oskaar.learners.online import OnlineLearner, fit_columns
 from oskaar.losses import Loss, Space
 from oskaar.solvers.restarts import OPEN, RestartSolver
 from oskaar.solvers.starts import StartSolver
 
-GRID = (0.03, 0.3, 3.0)
+GRID = (0.1, 0.3, 1.0)
 """The default lams."""
 
 
@@ -47,9 +47,10 @@ class SALAMI(OnlineLearner):
     r"""Online structured prediction that follows a world that changes.
 
     loss: what a mistake costs (`oskaar.losses`).
-    kernel: similarity of inputs, or a list of kernels to mix; None is Gaussian(1) + 1. Give every kernel an
-        intercept (`+ 1.0`): a newborn expert knows nothing else.
-    lam: regularisation, or a grid of them to mix; None is (0.03, 0.3, 3).
+    kernel: similarity of inputs, or a list of kernels to mix. None suits standardised features: Gaussian(sqrt(d))
+        + 1 for d numbers, Cosine() + 1 for sparse and dict rows. Give every kernel an intercept (`+ 1.0`): a
+        newborn expert knows nothing else.
+    lam: regularisation, or a grid of them to mix; None is (0.1, 0.3, 1).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
         adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2).
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
@@ -87,8 +88,8 @@ class SALAMI(OnlineLearner):
         self.shifted, self.project, self.bound = bool(shifted), bool(project), bound
         self.window = _window(window)
         self.eta = eta
-        self.rate = _rate(eta, self.project, [k.kappa for k in self.kernels], bound)
-        super().__init__(require_loss(loss), kernel if kernel is not None else self.kernels[0])
+        self.rate = _rate(eta, self.project, self.kernels, bound)
+        super().__init__(require_loss(loss), kernel)
 
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
@@ -243,8 +244,6 @@ def _grid(lam: Any) -> list[float]:
 
 
 def _kernels(kernel: Any) -> list[Any]:
-    if kernel is None:
-        return [default_kernel()]
     if not isinstance(kernel, (list, tuple)):
         return [kernel]
     if not kernel:
@@ -268,11 +267,14 @@ def _window(window: Any) -> int | None:
     return int(window)
 
 
-def _rate(eta: Any, project: bool, kappas: list[float], bound: float | None) -> float:
+def _rate(eta: Any, project: bool, kernels: list[Any], bound: float | None) -> float:
     if eta == "theory":
         if not project and bound is None:
             raise ValueError("eta='theory' without projection needs bound=, a bound on |g| in the RKHS.")
-        return theory.salami_eta(1.0, 1.0) if project else theory.salami_eta(max(kappas), float(bound or 0.0))
+        if project:
+            return theory.salami_eta(1.0, 1.0)
+        kappa = max(getattr(kernel, "kappa", np.inf) for kernel in kernels)
+        return theory.salami_eta(kappa, float(bound or 0.0))
     try:
         rate = float(eta)
     except (TypeError, ValueError):

@@ -20,7 +20,7 @@ PANEL = 256
 """Columns in a panel."""
 
 STRIP = 32
-"""Rows that are updated together: about as many as are folded in at once, so that one product does both."""
+"""Rows that are updated together: about as many as are folded in at once. Divides PANEL."""
 
 
 class SuffixFactor:
