@@ -151,7 +151,7 @@ def test_factor_matches_a_fresh_solve(seed, per_block):
     experts, _ = run(solver, K, Phi, ends, per_block)
     fresh = np.linalg.inv(K + 0.01 * np.eye(600))
     np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-9 * np.abs(fresh).max())
-    now = naive_salami.kaar(K, Phi, np.arange(100, 599), np.array([599]), 0.01)
+    now = naive.expert(K, Phi, np.arange(100, 599), np.array([599]), 0.01)
     np.testing.assert_allclose(experts[-1][100], now, rtol=0, atol=1e-9)
 
 
@@ -168,7 +168,7 @@ def test_window_for_ever(monkeypatch):
     fresh = np.linalg.inv(K[600:, 600:] + 0.1 * np.eye(100))
     np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-10)
     assert len(experts[-1]) == 101
-    now = naive_salami.kaar(K, np.sin(X), np.arange(599, 699), np.array([699]), 0.1)
+    now = naive.expert(K, np.sin(X), np.arange(599, 699), np.array([699]), 0.1)
     np.testing.assert_allclose(experts[-1][0], now, rtol=0, atol=1e-10)
 
 
