@@ -45,7 +45,11 @@ class Mixture:
         return following
 
     def _aligned(self, restarts: Any) -> Array:
+        old = len(self.restarts)
         logs = np.zeros((len(self.logs), len(restarts)))
+        if len(restarts) == old + 1 and (old == 0 or restarts[0] == self.restarts[0]):  # one newborn, none gone
+            logs[:, :old] = self.logs
+            return logs
         known = np.searchsorted(self.restarts, restarts)
         here = known < len(self.restarts)
         here[here] = self.restarts[known[here]] == restarts[here]
