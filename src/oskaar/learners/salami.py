@@ -178,8 +178,8 @@ class SALAMI(OnlineLearner):
         ahead.restarts = ahead.blocks[0].restarts(i)
         ahead.weights = ahead.mixture.weights(ahead.restarts)
         ahead.experts = [self._inside(block.estimates(i), space) for block in ahead.blocks]
-        mixed = [np.tensordot(p, E, axes=1) for p, E in zip(ahead.weights, ahead.experts, strict=True)]
-        ahead.G = np.add.reduce(mixed)
+        mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(ahead.weights, ahead.experts, strict=True)]
+        ahead.G = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
         return ahead
 
     def _observe(self, ahead: Ahead, i: int, Phi: Array, space: Space) -> None:
@@ -187,7 +187,7 @@ class SALAMI(OnlineLearner):
         G = fit_columns(ahead.G, Phi.shape[1])
         target = 2 * Phi - G if self.shifted else Phi
         losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
-        own = float(_charge(G[None], Phi, space)[0])
+        own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
         ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
         ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, ahead.mixture.logs.max(axis=0))
         for block in ahead.blocks:
@@ -204,8 +204,10 @@ class SALAMI(OnlineLearner):
         if not self.project or E.size == 0:
             return E
         E = _padded(E, space.p)
-        norms = np.sqrt(space.squared_norms(E.reshape(-1, E.shape[2])))
-        inside: Array = E / np.maximum(norms, 1.0).reshape(E.shape[:2])[:, :, None]
+        norms = np.sqrt(space.squared_norms(E))
+        if norms.max() <= 1.0:
+            return E
+        inside: Array = E / np.maximum(norms, 1.0)[:, :, None]
         return inside
 
     def _alive(self) -> NDArray[np.int64]:
@@ -222,10 +224,8 @@ class SALAMI(OnlineLearner):
 
 def _charge(E: Array, Phi: Array, space: Space) -> Array:
     """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
-    errors = Phi - _padded(E, Phi.shape[1])
-    experts, rows, p = errors.shape
-    charged: Array = space.squared_norms(errors.reshape(experts * rows, p)).reshape(experts, rows).mean(axis=1)
-    return charged
+    errors = space.squared_norms(Phi - _padded(E, Phi.shape[1]))
+    return errors[:, 0] if len(Phi) == 1 else errors.sum(axis=1) / len(Phi)
 
 
 def _padded(E: Array, columns: int) -> Array:

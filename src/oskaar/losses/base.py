@@ -99,8 +99,8 @@ class Space(ABC):
         """min_z Delta(z, y)."""
 
     def squared_norms(self, V: Array) -> Array:
-        """|v|^2 of each row, in the geometry of phi."""
-        norms: Array = np.einsum("ij,ij->i", V, V)
+        """|v|^2 of each vector V[..., :], in the geometry of phi."""
+        norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
     def full(self, G: Array) -> Array:

@@ -183,7 +183,7 @@ class SeenLabels(Space):
         """v^T Gram v."""
         if self.loss.label_kernel is None:
             return super().squared_norms(V)
-        norms: Array = np.einsum("ij,ij->i", V @ self.gram, V)
+        norms: Array = np.einsum("...p,...p->...", V @ self.gram, V)
         return np.maximum(norms, 0.0)
 
     def _gram_with(self, y: Any) -> Sheet:
