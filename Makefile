@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench plots clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -27,7 +27,10 @@ test-slow: $(STAMP)-dev
 	$(RUN) -m pytest -q -m "slow or not slow"
 
 bench: $(STAMP)-bench
-	cd benchmarks && for file in startup decoders online replay multilabel; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
+	cd benchmarks && for file in startup decoders online replay salami changes multilabel drift; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
+
+plots: $(STAMP)-bench
+	$(RUN) examples/regret.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -51,7 +51,7 @@ class RestartSolver:
     `lam` is used as it is: for the shifted variant pass 4 lam, and observe 2 phi - g. With `window`, whole
     oldest rounds are forgotten, and their restarts with them, until at most that many rows are left.
     Blocks of any size, or of one row, give the same numbers; large ones cost O(m^2 t), and 24 rows are best.
-    Rounding grows as k(x, x) / lam; a lam below 1e-8 k(x, x) may be refused.
+    Rounding grows as k(x, x) / lam; a lam below 1e-8 k(x, x) is refused.
 
     >>> solver = RestartSolver(lam=1.0)
     >>> block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])        # the same x, twice
@@ -105,6 +105,8 @@ class RestartSolver:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError("the kernel must return finite numbers, got inf or nan.")
+        if self.lam < SLACK * np.diagonal(D).max():
+            raise ValueError(_too_small(self.lam, float(np.diagonal(D).max())))
         return Block(self, B, D, ends)
 
     def commit(self, block: Block) -> None:
@@ -241,7 +243,7 @@ class Block:
         lam = self.solver.lam
         a = np.subtract.accumulate(np.concatenate([[lam + kxx], (q * w * w)[::-1]]))[::-1]  # (2)
         if not a[0] >= lam - SLACK * max(abs(kxx), lam):
-            raise ValueError(_too_small(lam, kxx) if lam < SLACK * kxx else not_positive(kxx, float(a[0] - lam)))
+            raise ValueError(not_positive(kxx, float(a[0] - lam)))
         return np.maximum(a, lam)
 
     def _suffix_sums(self, X: Array, v: Array) -> Array:
@@ -269,7 +271,6 @@ def _in_window(starts: NDArray[np.int64], rows: int, window: int | None) -> NDAr
 
 def _too_small(lam: float, kxx: float) -> str:
     return (
-        f"lam must be at least {SLACK:g} k(x, x) for rows as alike as these, got {lam:g} with k(x, x) = {kxx:.6g}: "
-        "restarts keep an inverse, whose rounding grows as 1 / lam. Raise lam, or check the kernel with "
-        "oskaar.checks.check_kernel."
+        f"lam must be at least {SLACK:g} k(x, x) to keep every restart, got {lam:g} with k(x, x) = {kxx:.6g}: "
+        "they share an inverse, whose rounding grows as 1 / lam. Raise lam, or use restarts='geometric' or None."
     )

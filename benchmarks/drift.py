@@ -1,0 +1,130 @@
+"""SALAMI with its defaults on streams that change and streams that do not, beside OSKAAR's best lam in hindsight.
+
+The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
+"""
+
+import argparse
+import csv
+import gzip
+import warnings
+from pathlib import Path
+
+import numpy as np
+from common import report
+
+from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, kernels, losses, replay, streams
+
+LAMS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+def classes(seed, change, T=2000, d=10, k=5):
+    """x ~ N(0, I), y = argmax sin(x W / sqrt 3), W redrawn half way where there is a change."""
+    rng = np.random.default_rng(seed)
+    X, W, late = rng.normal(size=(T, d)), rng.normal(size=(d, k)), rng.normal(size=(d, k))
+    scores = np.sin(X @ W / np.sqrt(3))
+    if change:
+        scores[T // 2 :] = np.sin(X[T // 2 :] @ late / np.sqrt(3))
+    return X, np.argmax(scores, axis=1).tolist()
+
+
+def pollution(folder, hours=3000):
+    """Levels of PM2.5 in Beijing from weather and time of day alone, standardised online."""
+    rows, values = [], []
+    with gzip.open(folder / "ordinal" / "pollution.csv.gz", "rt") as lines:
+        for row in csv.DictReader(lines):
+            if row["pm2.5"] != "NA" and len(rows) < hours:
+                turn = float(row["hour"]) * 2 * np.pi / 24
+                weather = [float(row[name]) for name in ("DEWP", "TEMP", "PRES")]
+                weather += [np.log1p(float(row[name])) for name in ("Iws", "Is", "Ir")]
+                wind = [float(row["cbwd"] == name) for name in ("NE", "NW", "SE", "cv")]
+                rows.append([*weather, *wind, np.cos(turn), np.sin(turn)])
+                values.append(float(row["pm2.5"]))
+    levels = np.digitize(values, [12, 35.4, 55.4, 150.4, 250.4]).tolist()
+    return streams.standardised(np.array(rows)), levels
+
+
+def river_softmax(X, ys):
+    from river import linear_model, preprocessing
+
+    model = preprocessing.StandardScaler() | linear_model.SoftmaxRegression()
+    wrong = 0
+    for x, y in zip(X, ys, strict=True):
+        row = dict(enumerate(x.tolist()))
+        wrong += model.predict_one(row) != y
+        model.learn_one(row, y)
+    return wrong / len(ys)
+
+
+def vowpal_oaa(X, ys):
+    import vowpalwabbit
+
+    model = vowpalwabbit.Workspace("--oaa 5 --quiet")
+    wrong = 0
+    for x, y in zip(X, ys, strict=True):
+        row = "| " + " ".join(f"f{j}:{v:.6f}" for j, v in enumerate(x))
+        wrong += model.predict(row) - 1 != y
+        model.learn(f"{y + 1} {row}")
+    model.finish()
+    return wrong / len(ys)
+
+
+def losses_of(loss, X, ys, kernel=None):
+    """SALAMI untuned, OSKAAR at its best lam, repeat-last, majority."""
+    best = min(replay(OSKAAR(loss, kernel, lam=lam), X, ys, keep_estimates=False).mean_loss for lam in LAMS)
+    ours = replay(SALAMI(loss, kernel), X, ys, keep_estimates=False).mean_loss
+    return ours, best, replay(RepeatLast(loss), X, ys).mean_loss, replay(MostFrequent(loss), X, ys).mean_loss
+
+
+def show(name, figures):
+    ours, best, last, most = figures
+    print(
+        f"     {name}: SALAMI {ours:.4f}, OSKAAR's best lam {best:.4f}, repeat-last {last:.3f}, majority {most:.3f}"
+    )
+    return ours / best
+
+
+def synthetic():
+    loss = losses.ZeroOne(5)
+    for change, goal in ((True, 0.90), (False, 1.01)):
+        ratios, ours, rivals = [], [], []
+        for seed in range(5):
+            X, ys = classes(seed, change)
+            figures = losses_of(loss, X, ys)
+            ratios.append(show(f"classes, seed {seed}, {'a change' if change else 'no change'}", figures))
+            ours.append(figures[0])
+            rivals.append((river_softmax(X, ys), vowpal_oaa(X, ys)))
+        river, vowpal = np.mean(rivals, axis=0)
+        print(
+            f"     mean loss: SALAMI {np.mean(ours):.4f}, River softmax {river:.4f}, Vowpal Wabbit oaa {vowpal:.4f}"
+        )
+        report(
+            f"SALAMI over OSKAAR's best lam, {'a change' if change else 'no change'}, 5 seeds", np.mean(ratios), goal
+        )
+        if change:
+            report("SALAMI over the best of River and Vowpal Wabbit", np.mean(ours) / min(river, vowpal), 1.0)
+
+
+def real(folder):
+    if not folder.is_dir():
+        print(f"     no streams in {folder}: nothing to measure")
+        return
+    X, ys = pollution(folder)
+    report(
+        "SALAMI over OSKAAR's best lam, PM2.5", show("PM2.5, 3000 hours", losses_of(losses.Ordinal(6), X, ys)), 0.9
+    )
+    X, ys = streams.read_arff(folder / "multilabel" / "yeast.arff.gz", -14)
+    figures = losses_of(losses.F1(14), X, ys, kernels.Gaussian(0.5) + 1.0)
+    report("SALAMI over OSKAAR's best lam, Yeast", show("Yeast, F1", figures), 1.02)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    folder = arguments.parse_args().folder
+    warnings.simplefilter("ignore")
+    synthetic()
+    real(folder)
+
+
+if __name__ == "__main__":
+    main()
