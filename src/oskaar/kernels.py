@@ -61,63 +61,54 @@ class Kernel(ABC):
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Stationary(Kernel):
+    """A function of the distance in units of a lengthscale, 1 at distance 0."""
+
+    lengthscale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive("lengthscale", self.lengthscale)
+
+    @property
+    def kappa(self) -> float:
+        """1."""
+        return 1.0
+
+    def diag(self, X: Rows) -> Array:
+        """All 1."""
+        return np.ones(_count(X))
+
+
+@dataclass(frozen=True)
+class Gaussian(Stationary):
     r"""exp(-|x - x'|^2 / (2 lengthscale^2)).
 
     >>> Gaussian(1.0)([[0.0]], [[1.0]])
     array([[0.60653066]])
     """
 
-    lengthscale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_positive("lengthscale", self.lengthscale)
-
-    @property
-    def kappa(self) -> float:
-        """1."""
-        return 1.0
-
     def __call__(self, X: Rows, Y: Rows) -> Array:
         D = _squared_distances(X, Y)
         D *= -0.5 / self.lengthscale**2
         return np.exp(D, out=D)
 
-    def diag(self, X: Rows) -> Array:
-        """All 1."""
-        return np.ones(_count(X))
-
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(Stationary):
     r"""exp(-|x - x'|_1 / lengthscale), with the sum of absolute differences.
 
     >>> Laplacian(2.0)([[0.0, 0.0]], [[1.0, 1.0]])
     array([[0.36787944]])
     """
 
-    lengthscale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_positive("lengthscale", self.lengthscale)
-
-    @property
-    def kappa(self) -> float:
-        """1."""
-        return 1.0
-
     def __call__(self, X: Rows, Y: Rows) -> Array:
         D = _absolute_distances(X, Y)
         D /= -self.lengthscale
         return np.exp(D, out=D)
 
-    def diag(self, X: Rows) -> Array:
-        """All 1."""
-        return np.ones(_count(X))
-
 
 @dataclass(frozen=True)
-class Matern(Kernel):
+class Matern(Stationary):
     r"""Matern of order nu = 1/2, 3/2 or 5/2, with r = sqrt(2 nu) |x - x'| / lengthscale.
 
         nu = 1/2: exp(-r);   3/2: (1 + r) exp(-r);   5/2: (1 + r + r^2 / 3) exp(-r)
@@ -126,18 +117,12 @@ class Matern(Kernel):
     array([[0.36787944]])
     """
 
-    lengthscale: float = 1.0
     nu: float = 1.5
 
     def __post_init__(self) -> None:
-        _require_positive("lengthscale", self.lengthscale)
+        super().__post_init__()
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu}: those have a closed form.")
-
-    @property
-    def kappa(self) -> float:
-        """1."""
-        return 1.0
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         R = _squared_distances(X, Y, exact=True)
@@ -149,10 +134,6 @@ class Matern(Kernel):
         elif self.nu == 2.5:
             K *= 1 + R + R * R / 3
         return K
-
-    def diag(self, X: Rows) -> Array:
-        """All 1."""
-        return np.ones(_count(X))
 
 
 @dataclass(frozen=True)

@@ -58,15 +58,20 @@ def require_same_length(xs: Sized, ys: Sized) -> None:
         raise ValueError(f"there must be one label for each input, got {len(xs)} inputs and {len(ys)} labels.")
 
 
+def require_positive(name: str, number: Any, why: str) -> float:
+    """A finite number above 0."""
+    try:
+        value = float(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {number!r}.") from None
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and > 0, got {number}: {why}.")
+    return value
+
+
 def require_lam(lam: Any) -> float:
     """A regularisation that makes K + lam I invertible."""
-    try:
-        value = float(lam)
-    except (TypeError, ValueError):
-        raise TypeError(f"lam must be a number, got {lam!r}.") from None
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"lam must be finite and > 0, got {lam}: K + lam I has to be invertible.")
-    return value
+    return require_positive("lam", lam, "K + lam I has to be invertible")
 
 
 def require_loss(loss: Any) -> Loss:

@@ -5,7 +5,8 @@ The evidence that it is not is the ratio of the largest weights,
 
     e_t = max_{s > a} log p_t(s) - max_{s <= a} log p_t(s)                                           (1)
 
-eta times the loss that the best later restart has saved. When it exceeds a threshold, the world is taken to have
+eta times the loss that the best later restart has saved. (Where the restart from a is forgotten, the next that is
+alive stands for it.) When it exceeds a threshold, the world is taken to have
 changed at the best later restart. A change that is placed before the previous alarm corrects it.
 """
 
@@ -46,7 +47,7 @@ class Changes:
     def after(self, rounds: int, restarts: Any, logs: Array) -> Changes:
         """When so many rounds are over, and restarts (counted from 0, oldest first) have these log weights."""
         start = self.found[-1].round - 1 if self.found else 0
-        split = max(1, int(np.searchsorted(restarts, start, side="right")))
+        split = int(np.searchsorted(restarts, start)) + 1  # the first restart in this world that is still alive
         if split >= len(restarts):
             return self
         best = split + int(np.argmax(logs[split:]))

@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from oskaar import theory
 from oskaar.arrays import Array, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
@@ -105,6 +106,10 @@ class OnlineLearner(Predictor):
     def space(self) -> Space:
         """The coordinates in use."""
         return self._space
+
+    def regret_bound(self) -> float:
+        """What the regret so far cannot exceed, on any data: the online comparison inequality (Lemma online CI)."""
+        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
 
     # ---------------------------------------------------------------- one round
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from oskaar import theory
 from oskaar.arrays import Array
 from oskaar.inputs import Block
 from oskaar.learners.base import require_lam, require_loss
@@ -76,10 +75,6 @@ class OSKAAR(OnlineLearner):
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
         return self._solver.effective_dimension()
-
-    def regret_bound(self) -> float:
-        """What the regret so far cannot exceed: the online comparison inequality."""
-        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
 
     def _restart(self) -> None:
         self._solver = ExactSolver(self.lam, self.shifted)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from oskaar import theory
 from oskaar.arrays import Array, spans
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import require_lam, require_loss
+from oskaar.learners.base import require_lam, require_loss, require_positive
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner, fit_columns
@@ -113,10 +113,6 @@ class SALAMI(OnlineLearner):
         """The weights (kernels, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
         return weights.reshape(len(self.kernels), len(self.lams))
-
-    def regret_bound(self) -> float:
-        """What the regret so far cannot exceed: the online comparison inequality."""
-        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
 
     # ---------------------------------------------------------------- the five methods of a learner
 
@@ -275,10 +271,4 @@ def _rate(eta: Any, project: bool, kernels: list[Any], bound: float | None) -> f
             return theory.salami_eta(1.0, 1.0)
         kappa = max(getattr(kernel, "kappa", np.inf) for kernel in kernels)
         return theory.salami_eta(kappa, float(bound or 0.0))
-    try:
-        rate = float(eta)
-    except (TypeError, ValueError):
-        raise TypeError(f"eta must be a number or 'theory', got {eta!r}.") from None
-    if not (np.isfinite(rate) and rate > 0):
-        raise ValueError(f"eta must be finite and > 0, got {eta}.")
-    return rate
+    return require_positive("eta", eta, "weights are exp(-eta loss); 'theory' is a safe choice")

@@ -164,6 +164,17 @@ class Names:
         return self.names[self.position(name)]
 
 
+def require_hashable(y: Any, what: str) -> Any:
+    """A label that can be told from others and is not missing."""
+    try:
+        hash(y)
+    except TypeError:
+        raise ValueError(f"a {what} must be hashable, got {y!r}: use a text, a number or a tuple.") from None
+    if y is None or y != y:
+        raise ValueError(f"a {what} must not be missing, got {y!r}.")
+    return y
+
+
 def first_best(scores: Array) -> Any:
     """The place of the largest score in each row (n, k): the first of those that are equal up to rounding.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best
+from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, require_hashable
 
 
 class ZeroOne(Loss):
@@ -42,7 +42,7 @@ class ZeroOne(Loss):
         """A listed class, or anything hashable where none are listed."""
         if self.classes is not None:
             return self.classes.check(y)
-        return _hashable(y)
+        return require_hashable(y, "class")
 
     def embed(self, y: Any) -> Array:
         """The centred one-hot code."""
@@ -223,13 +223,3 @@ def _reweighted(weights: Array, squares: Array) -> Array:
     weights = weights * squares + 1e-9 * (weights @ squares)
     normalised: Array = weights / weights.sum()
     return normalised
-
-
-def _hashable(y: Any) -> Any:
-    try:
-        hash(y)
-    except TypeError:
-        raise ValueError(f"a class must be hashable, got {y!r}: use a text, a number or a tuple.") from None
-    if y is None or y != y:
-        raise ValueError(f"a class must not be missing, got {y!r}.")
-    return y

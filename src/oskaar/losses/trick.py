@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best
+from oskaar.losses.base import Loss, Space, first_best, require_hashable
 
 Delta = Callable[[Any, Any], float]
 
@@ -213,13 +213,7 @@ def label_key(y: Any) -> Any:
         return ("dict", *sorted(((repr(k), label_key(v)) for k, v in y.items())))
     if isinstance(y, set):
         return frozenset(y)
-    try:
-        hash(y)
-    except TypeError:
-        raise ValueError(f"a label must be hashable, an array or a list, got {type(y).__name__}.") from None
-    if y is None or y != y:
-        raise ValueError(f"a label must not be missing, got {y!r}.")
-    return y
+    return require_hashable(y, "label")
 
 
 def _takes_a_label(function: Callable[..., Any]) -> bool:

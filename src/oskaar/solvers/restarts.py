@@ -45,13 +45,17 @@ OPEN = 24
 """Rows that stay open before they are folded into V; also the best size for a block."""
 
 
+_LEAST = 1e-9
+"""The least lam, relative to k(x, x), for which rounding leaves about three digits of the estimates."""
+
+
 class RestartSolver:
     """All restarts of KAAR. Its state is plain arrays: V in panels, q, and H = V [targets, open rows].
 
     `lam` is used as it is: for the shifted variant pass 4 lam, and observe 2 phi - g. With `window`, whole
     oldest rounds are forgotten, and their restarts with them, until at most that many rows are left.
     Blocks of any size, or of one row, give the same numbers; large ones cost O(m^2 t), and 24 rows are best.
-    Rounding grows as k(x, x) / lam; a lam below 1e-8 k(x, x) is refused.
+    Rounding grows as k(x, x) / lam; a lam below 1e-9 k(x, x) is refused.
 
     >>> solver = RestartSolver(lam=1.0)
     >>> block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])        # the same x, twice
@@ -105,7 +109,7 @@ class RestartSolver:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError("the kernel must return finite numbers, got inf or nan.")
-        if self.lam < SLACK * np.diagonal(D).max():
+        if self.lam < _LEAST * np.diagonal(D).max():
             raise ValueError(_too_small(self.lam, float(np.diagonal(D).max())))
         return Block(self, B, D, ends)
 
@@ -271,6 +275,6 @@ def _in_window(starts: NDArray[np.int64], rows: int, window: int | None) -> NDAr
 
 def _too_small(lam: float, kxx: float) -> str:
     return (
-        f"lam must be at least {SLACK:g} k(x, x) to keep every restart, got {lam:g} with k(x, x) = {kxx:.6g}: "
+        f"lam must be at least {_LEAST:g} k(x, x) to keep every restart, got {lam:g} with k(x, x) = {kxx:.6g}: "
         "they share an inverse, whose rounding grows as 1 / lam. Raise lam, or use restarts='geometric' or None."
     )

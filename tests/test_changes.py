@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from oskaar import SALAMI, losses, replay
+from oskaar.learners.changes import THRESHOLD, Changes
+
+
+def evidence(*logs):
+    return np.array(logs, dtype=float)
+
+
+def test_no_evidence_no_change():
+    quiet = Changes()
+    assert quiet.after(1, np.array([0]), evidence(0.0)) is quiet
+    assert quiet.after(3, np.array([0, 1, 2]), evidence(0.0, THRESHOLD, 1.0)) is quiet
+
+
+def test_an_alarm_is_placed_at_the_best_restart():
+    changes = Changes().after(30, np.arange(30), evidence(*[0] * 20, THRESHOLD + 1, *[0] * 9))
+    assert [(c.round, c.detected) for c in changes.found] == [(21, 30)]
+    assert changes.found[0].evidence == THRESHOLD + 1
+
+
+def test_a_second_alarm_before_the_first_was_noticed_corrects_it():
+    first = Changes().after(30, np.arange(30), evidence(*[0] * 20, 8, *[0] * 9))
+    corrected = first.after(40, np.arange(40), evidence(*[0] * 25, 9, *[0] * 14))
+    assert [c.round for c in corrected.found] == [26]
+    later = corrected.after(90, np.arange(90), evidence(*[0] * 70, 9, *[0] * 19))
+    assert [c.round for c in later.found] == [26, 71]
+
+
+def test_forgotten_restarts_leave_the_oldest_as_the_reference():
+    """In a window the restart from the last change is gone; the oldest that is left stands for it."""
+    changes = Changes().after(100, np.arange(90, 100), evidence(0, *[1] * 9))
+    assert changes.found == ()
+    assert Changes().after(100, np.arange(90, 100), evidence(0, *[8] * 9)).found[0].round == 92
+
+
+@pytest.mark.parametrize("restarts", ["all", "geometric"])
+def test_found_in_a_stream(restarts, rng):
+    X = rng.normal(size=(300, 2))
+    ys = [int((x[0] > 0) ^ (t >= 150)) for t, x in enumerate(X)]
+    learner = SALAMI(losses.ZeroOne(2), restarts=restarts)
+    loop = SALAMI(losses.ZeroOne(2), restarts=restarts)
+    replay(learner, X, ys)
+    loop.learn_many(X, ys)
+    assert [c[:2] for c in learner.change_points()] == [c[:2] for c in loop.change_points()]
+    assert len(learner.change_points()) == 1
+    assert abs(learner.change_points()[0].round - 151) < 25
+    assert SALAMI(losses.ZeroOne(2), restarts=None).fit(X, ys).change_points() == []
+    assert SALAMI(losses.ZeroOne(2), restarts=restarts).fit(X[:150], ys[:150]).change_points() == []
