@@ -38,7 +38,7 @@ class Predictor(ABC):
         require_same_length(answers, labels)
         if not labels:
             raise ValueError("score needs at least one round, got none.")
-        return -float(np.mean([self.loss(z, self.loss.check(y)) for z, y in zip(answers, labels, strict=True)]))
+        return 0.0 - float(np.mean([self.loss(z, self.loss.check(y)) for z, y in zip(answers, labels, strict=True)]))
 
 
 def as_labels(ys: Any) -> list[Any]:
