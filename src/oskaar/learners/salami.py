@@ -26,7 +26,7 @@ from oskaar.losses import Loss, Space
 from oskaar.solvers.restarts import OPEN, RestartSolver
 from oskaar.solvers.starts import StartSolver
 
-GRID = (0.1, 0.3, 1.0)
+GRID = (0.05, 0.5)
 """The default lams."""
 
 
@@ -50,7 +50,7 @@ class SALAMI(OnlineLearner):
     kernel: similarity of inputs, or a list of kernels to mix. None suits standardised features: Gaussian(sqrt(d))
         + 1 for d numbers, Cosine() + 1 for sparse and dict rows. Give every kernel an intercept (`+ 1.0`): a
         newborn expert knows nothing else.
-    lam: regularisation, or a grid of them to mix; None is (0.1, 0.3, 1).
+    lam: regularisation, or a grid of them to mix; None is (0.05, 0.5).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
         adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2).
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
