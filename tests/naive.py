@@ -231,3 +231,31 @@ def least_risk(delta, outputs, weights, labels):
 
 def risk(delta, z, weights, labels):
     return sum(w * delta(z, y) for w, y in zip(weights, labels))
+
+
+def one_minus_cos(z, y):
+    return ((np.cos(z) - np.cos(y)) ** 2 + (np.sin(z) - np.sin(y)) ** 2) / 2
+
+
+def arc(z, y):
+    return min(abs(z - y + 2 * np.pi * turns) for turns in range(-3, 4))
+
+
+def half_square(z, y):
+    return sum((a - b) ** 2 for a, b in zip(z, y)) / 2
+
+
+def hellinger(z, y):
+    return 1 - sum((a * b) ** 0.5 for a, b in zip(z, y))
+
+
+def pinball(z, y, quantile):
+    return quantile * (y - z) if y >= z else (1 - quantile) * (z - y)
+
+
+def huber(z, y, delta):
+    return (z - y) ** 2 / 2 if abs(z - y) <= delta else delta * (abs(z - y) - delta / 2)
+
+
+def total_variation(z, y):
+    return sum(abs(a - b) for a, b in zip(z, y)) / 2

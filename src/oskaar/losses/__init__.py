@@ -1,23 +1,39 @@
 """Losses: what a structure is to a learner. One file for each family of outputs."""
 
 from oskaar.losses.base import Loss, Space
+from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
 from oskaar.losses.ordinal import Ordinal
 from oskaar.losses.rows import PerRow
 from oskaar.losses.sequences import SequenceHamming
+from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
+from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import F1, SubsetHamming, SubsetLoss
 from oskaar.losses.trick import LossTrick
+from oskaar.losses.vectors import Huber, Pinball, Squared
 
 __all__ = [
     "F1",
+    "Angles",
+    "Circular",
     "CostMatrix",
+    "Geodesic",
+    "Hellinger",
+    "Huber",
+    "LogEuclidean",
     "Loss",
     "LossTrick",
     "Ordinal",
     "PerRow",
+    "Pinball",
+    "Rotation",
     "SequenceHamming",
+    "SimplexL2",
     "Space",
+    "Sphere",
+    "Squared",
     "SubsetHamming",
     "SubsetLoss",
+    "TotalVariation",
     "ZeroOne",
 ]

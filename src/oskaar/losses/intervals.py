@@ -1,0 +1,122 @@
+r"""Signed sums of functions l(z - y_j) on an interval, through their slope.
+
+For one target, with weights g_j on labels y_j in [low, high], the slope of the risk is
+
+    f(theta) = sum_j g_j l'(theta - y_j),    risk(z) - risk(low) = integral_low^z f,
+
+and f is linear between the kinks of the l'. Two cumulative sums give f at all kinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Space, first_best
+
+
+class Sloped(Protocol):
+    """What the space needs of a loss."""
+
+    dim: int
+    low: Array
+    high: Array
+    steepest: float
+    c_delta: float
+
+    @property
+    def first_slope(self) -> float:
+        """l' at -infinity."""
+
+    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
+        """Places of kinks, jumps of l' and changes of its slope, (k, p)."""
+
+
+class Slope:
+    """f of one target, as a function of the weights."""
+
+    def __init__(self, loss: Sloped, i: int, y: Array) -> None:
+        places, jumps, bends = loss.kinks(y)
+        low, high = loss.low[i], loss.high[i]
+        count = len(places)
+        order = np.argsort(np.concatenate([places.ravel(), [low, high]]), kind="stable")
+        self.places = np.concatenate([places.ravel(), [low, high]])[order]
+        self.jumps = np.concatenate([jumps.ravel(), [0.0, 0.0]])[order]
+        self.bends = np.concatenate([bends.ravel(), [0.0, 0.0]])[order]
+        self.labels = np.concatenate([np.tile(np.arange(len(y)), count), [0, 0]]).astype(int)[order]
+        self.steps = np.diff(self.places)
+        self.inside = (self.places[:-1] >= low) & (self.places[1:] <= high)
+        self.gaps = np.where(self.inside, self.steps, 0.0)
+        self.points = np.clip(self.places, low, high)
+        self.first = loss.first_slope
+
+    def between(self, V: Array) -> tuple[Array, Array, Array]:
+        """(f at the left, at the right, its slope) in each gap between neighbouring kinks, (..., gaps)."""
+        weights = V[..., self.labels]
+        rises = np.cumsum(weights * self.bends, axis=-1)[..., :-1]
+        starts = self.first * V.sum(axis=-1, keepdims=True) + np.cumsum(weights * self.jumps, axis=-1)[..., :-1]
+        right = starts + np.cumsum(rises * self.steps, axis=-1)
+        return right - rises * self.steps, right, rises
+
+    def square(self, V: Array) -> Array:
+        """The integral of f^2."""
+        left, right, _ = self.between(V)
+        total: Array = (left**2 + left * right + right**2) @ (self.gaps / 3)
+        return total
+
+    def lowest(self, G: Array) -> Array:
+        """argmin of the integral of f, for each row: a kink, an end, or a zero of f on its way up."""
+        left, right, rises = self.between(G)
+        risks = np.zeros((len(G), len(self.places)))
+        risks[:, 1:] = np.cumsum((left + right) / 2 * self.gaps, axis=1)
+        dips = (left < 0) & (right > 0) & (rises > 0) & self.inside
+        way = np.divide(-left, rises, out=np.zeros_like(left), where=dips)
+        candidates = np.concatenate([np.tile(self.points, (len(G), 1)), self.points[:-1] + way], axis=1)
+        best = first_best(-np.concatenate([risks, risks[:, :-1] + left * way / 2], axis=1))
+        answers: Array = candidates[np.arange(len(G)), best]
+        return answers
+
+
+class SeenVectors(Space):
+    """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes."""
+
+    def __init__(self, loss: Sloped, positions: dict[tuple[float, ...], int], labels: Array) -> None:
+        self.loss, self.positions, self.labels = loss, positions, labels
+        self.p, self.c_delta = len(labels), loss.c_delta
+        self._slopes = [Slope(loss, i, labels[:, i]) for i in range(loss.dim)]
+        self._scale = float(loss.steepest**2 * np.sum(loss.high - loss.low))
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y."""
+        key = tuple(y.tolist())
+        if key in self.positions:
+            return self
+        return SeenVectors(self.loss, {**self.positions, key: self.p}, np.concatenate([self.labels, y[None, :]]))
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """One-hot rows."""
+        Phi = np.zeros((len(ys), self.p))
+        Phi[np.arange(len(ys)), [self.positions[tuple(y.tolist())] for y in ys]] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[Array]:
+        """The least risk in each target."""
+        middle = (self.loss.low + self.loss.high) / 2
+        if self.p == 0:
+            return [middle.copy() for _ in G]
+        answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)
+        return list(np.where(G.any(axis=1, keepdims=True), answers, middle))
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def squared_norms(self, V: Array) -> Array:
+        """The integral of f^2 over all targets, scaled to at most 1 for a label."""
+        if self.p == 0:
+            return np.zeros(V.shape[:-1])
+        norms: Array = np.add.reduce([slope.square(V) for slope in self._slopes]) / self._scale
+        return norms

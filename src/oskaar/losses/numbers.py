@@ -1,0 +1,82 @@
+r"""Labels made of numbers: reading them, and squared distances in a ball.
+
+A squared distance with signed weights beta_s on labels y_s is, up to a term free of z,
+
+    sum_s beta_s |z - y_s|^2 / 2 = B |z|^2 / 2 - <z, V>,    B = sum_s beta_s,   V = sum_s beta_s y_s,
+
+so its minimum depends on the sum of the weights, which may be negative: then the risk is concave, and the minimum
+is on the border. phi must therefore carry B, as a coordinate that is the same for all labels.
+For labels in a ball of radius R around 0, with a^2 + b^2 = 1,
+
+    phi(y) = (a y / R, b),    psi(z) = (-R z / a, |z|^2 / (2 b))
+
+have <psi(z), phi(y)> = |z - y|^2 / 2 - |y|^2 / 2 and |phi(y)| <= 1. With the last coordinate of psi moved by c / b,
+|psi|^2 is convex in |z|^2, hence largest at z = 0 or |z| = R. Both are equal and least for
+
+    b^2 / a^2 = (sqrt(3) - 1) / 4,    c = sqrt(3) / 4 R^2,    c_delta = sqrt(3 (3 + 2 sqrt 3)) / 4 R^2 < 1.101 R^2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+
+_RATIO = (np.sqrt(3) - 1) / 4
+_A, _B = np.sqrt(1 / (1 + _RATIO)), np.sqrt(_RATIO / (1 + _RATIO))
+BALL = float(np.sqrt(3 * (3 + 2 * np.sqrt(3))) / 4)
+"""c_delta of |z - y|^2 / 2 in the unit ball."""
+
+
+def embed_ball(Y: Array, R: float) -> Array:
+    """phi of the rows of Y, |y| <= R: (a y / R, b).
+
+    >>> np.linalg.norm(embed_ball(np.array([[3.0, 4.0]]), 5.0)).round(12)
+    np.float64(1.0)
+    """
+    return np.concatenate([_A / R * Y, np.full((len(Y), 1), _B)], axis=1)
+
+
+def read_ball(G: Array, R: float) -> tuple[Array, Array]:
+    """(V, B) of estimates G: the weighted sum of the labels (n, p - 1), and the sum of the weights (n, 1).
+
+    >>> V, B = read_ball(2 * embed_ball(np.array([[3.0, 4.0]]), 5.0), 5.0)
+    >>> V.round(12), B.round(12)
+    (array([[6., 8.]]), array([[2.]]))
+    """
+    return R / _A * G[:, :-1], G[:, -1:] / _B
+
+
+def means(V: Array, B: Array) -> tuple[Array, Any]:
+    """(V / B, where B > 0), 0 where it is not; a B that is 0 up to rounding counts as 0."""
+    convex = 1e-14 * np.abs(V).max(axis=1, initial=0.0, keepdims=True) < B
+    return np.divide(V, B, out=np.zeros_like(V), where=convex), convex[:, 0]
+
+
+def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
+    """A new array of finite numbers of the given shape, or an error that names what is wrong."""
+    wanted = f"{what} must be " + (f"an array of {' x '.join(map(str, shape))} numbers" if shape else "a number")
+    if isinstance(y, (str, bytes, dict, set, frozenset)) or y is None:
+        raise ValueError(f"{wanted}, got {y!r}.")
+    try:
+        values = np.array(y, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{wanted}, got {y!r}.") from None
+    if values.shape != shape:
+        raise ValueError(f"{wanted}, got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        where = f"number {place[0] if len(place) == 1 else place} is" if shape else "got"
+        raise ValueError(f"{what} must be finite, {where} {values[place]}.")
+    return values
+
+
+def require_size(name: str, number: Any, least: int = 1) -> int:
+    """A whole number of coordinates."""
+    if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or number != int(number):
+        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}.")
+    if number < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}.")
+    return int(number)

@@ -1,0 +1,237 @@
+r"""Distributions on n outcomes: non-negative numbers that sum to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, Sheet
+from oskaar.losses.base import Loss, Space, first_best
+from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
+
+
+class _Distributions(Loss):
+    """Labels and answers are arrays of n shares."""
+
+    def __init__(self, n: int) -> None:
+        self.n = require_size("n", n)
+
+    def check(self, y: Any) -> Array:
+        """n shares that sum to 1: rounding errors up to 1e-6 are removed, anything else is refused."""
+        shares = as_numbers(y, (self.n,), "a distribution")
+        least = int(np.argmin(shares))
+        if shares[least] < -1e-6:
+            raise ValueError(f"a distribution must have shares >= 0, share {least} is {shares[least]:g}.")
+        total = shares.sum()
+        if abs(total - 1) > 1e-6:
+            raise ValueError(f"a distribution must sum to 1, got {total:g}: divide it by its sum.")
+        shares = np.maximum(shares, 0.0)
+        shares /= shares.sum()
+        return shares
+
+    def embed(self, y: Any) -> Array:
+        """phi(y)."""
+        phi: Array = self.embed_many([y])[0]
+        return phi
+
+    def decode(self, g: Array) -> Array:
+        """The distribution of the least risk."""
+        z: Array = self.decode_many(np.asarray(g)[None, :])[0]
+        return z
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n})"
+
+
+class SimplexL2(_Distributions):
+    r"""|z - y|^2 / 2 for distributions on n outcomes; 1 for two different certainties.
+
+    With v = y - 1/n and w = z - 1/n, which fill a part of the ball of radius R, R^2 = 1 - 1/n (module `numbers`),
+
+        |w - v|^2 / 2 = |w|^2 / 2 - <w, v> + |v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (1 - 1/n)
+
+    Decoding with V = sum beta v and B = sum beta minimises B |w|^2 / 2 - <w, V>. Where B > 0 that is the Euclidean
+    projection of V / B + 1/n on the simplex (by sorting). Where B <= 0 the risk is concave, so the best is a vertex;
+    all have the same |w|, so it is that of the largest V_i, the first of equals. Exact for any sign,
+    O(n log n). The answer to g = 0 is the uniform distribution.
+
+    >>> loss = SimplexL2(3)
+    >>> loss([1, 0, 0], [0, 1, 0]), loss.decode(loss.embed([1, 0, 0]) + loss.embed([0, 1, 0])).round(12)
+    (1.0, array([0.5, 0.5, 0. ]))
+    """
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.p = self.n + 1
+        self._radius = float(np.sqrt(1 - 1 / self.n)) if self.n > 1 else 1.0
+        self.c_delta = BALL * (1 - 1 / self.n)
+
+    def loss(self, z: Any, y: Any) -> float:
+        """Half the squared distance."""
+        return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / 2
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Centred shares and the constant."""
+        return embed_ball(np.array(ys, dtype=float).reshape(-1, self.n) - 1 / self.n, self._radius)
+
+    def decode_many(self, G: Array) -> list[Array]:
+        """Projections and vertices."""
+        V, B = read_ball(G, self._radius)
+        W, convex = means(V, B)
+        Z = _projections(W + 1 / self.n)
+        concave = ~convex & G.any(axis=1)
+        Z[concave] = np.eye(self.n)[first_best(V[concave])]
+        return list(Z)
+
+
+class Hellinger(_Distributions):
+    r"""1 - sum_i sqrt(z_i y_i), the squared Hellinger distance; 1 for distributions with no outcome in common.
+
+        phi(y) = sqrt(y),   psi(z) = -sqrt(z),   c_delta = sqrt(1 - 1/n)
+
+    as sqrt(z) is a unit vector s >= 0, and |s - 1/n|^2 = 1 - 2/n sum_i s_i + 1/n <= 1 - 1/n.
+    Decoding maximises <s, g> over such s. Where g has a positive part g+, that is s = g+ / |g+|, for a negative
+    coordinate can only cost. Where g <= 0, <s, g> <= max_i g_i sum_i s_i <= max_i g_i, which the vertex of the
+    largest coordinate attains (the first of equals). Exact for any sign, O(n).
+    The answer to g = 0 is the uniform distribution.
+
+    >>> loss = Hellinger(3)
+    >>> loss([1, 0, 0], [0, 1, 0]), loss.decode(np.array([3.0, 4.0, -1.0])).round(12)
+    (1.0, array([0.36, 0.64, 0.  ]))
+    """
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.p = self.n
+        self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    def loss(self, z: Any, y: Any) -> float:
+        """1 - sum sqrt(z y), as half the squared distance of the roots, which keeps small values exact."""
+        return float(np.sum((np.sqrt(z) - np.sqrt(y)) ** 2)) / 2
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Roots."""
+        roots: Array = np.sqrt(np.array(ys, dtype=float).reshape(-1, self.n))
+        return roots
+
+    def decode_many(self, G: Array) -> list[Array]:
+        """Normalised squares of positive parts, and vertices."""
+        largest = G.max(axis=1, keepdims=True)
+        S = np.divide(np.maximum(G, 0.0), largest, out=np.ones_like(G), where=largest > 0)
+        vertices = (largest[:, 0] <= 0) & G.any(axis=1)
+        S[vertices] = np.eye(self.n)[first_best(G[vertices])]
+        squares = S**2
+        return list(squares / squares.sum(axis=1, keepdims=True))
+
+
+class TotalVariation(_Distributions):
+    r"""sum_i |z_i - y_i| / 2 for distributions on n outcomes; 1 for distributions with no outcome in common.
+
+    As z and y sum to 1, the loss is 1 - sum_i min(z_i, y_i), and min(z_i, y_i) is the length of [0, z_i] in [0, y_i]:
+
+        phi(y)(i, theta) = [theta < y_i],   psi(z) = -phi(z),   <phi(y), phi(y')> = sum_i min(y_i, y'_i)
+
+    with |phi(y)|^2 = sum_i y_i = 1, and |phi(z) - 1/n|^2 = 1 - 2/n + 1/n, so c_delta = sqrt(1 - 1/n).
+    The vectors are weights on the distinct labels seen (`space()`).
+
+    The decoder is NOT exact over the whole simplex: with weights of any sign the risk is neither convex nor concave
+    there. It answers the best of the n certainties and the labels seen, which it tries all: exact among these,
+    O(p (p + n)) for p distinct labels. The first of equals wins; g = 0 gives the uniform distribution.
+
+    >>> loss = TotalVariation(3)
+    >>> loss([0.5, 0.5, 0.0], [0.25, 0.25, 0.5])
+    0.5
+    >>> space = loss.space().extended(loss.check([0.5, 0.5, 0.0])).extended(loss.check([0.2, 0.2, 0.6]))
+    >>> space.decode_many(np.array([[1.0, 0.1]]))
+    [array([0.5, 0.5, 0. ])]
+    """
+
+    p = 0
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    def loss(self, z: Any, y: Any) -> float:
+        """Half the sum of absolute differences."""
+        return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
+
+    def embed(self, y: Any) -> Array:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError("TotalVariation embeds labels as they are seen: use loss.space().extended(y).")
+
+    def decode(self, g: Array) -> Array:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError("TotalVariation decodes over the labels seen: use loss.space().extended(y).")
+
+    def space(self) -> Space:
+        """No label seen: the certainties are the candidates."""
+        return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
+
+
+class SeenDistributions(Space):
+    """Weights on the distinct distributions seen, and the overlap sum_i min(z_i, y_i) of candidates with them."""
+
+    def __init__(self, positions: dict[bytes, int], candidates: Sheet, overlaps: Sheet) -> None:
+        self.positions, self._candidates, self._overlaps = positions, candidates, overlaps
+        self.n, self.p = candidates.view.shape[1], len(positions)
+        self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y, which is a candidate too."""
+        key = y.tobytes()
+        if key in self.positions:
+            return self
+        rows = self.n + self.p
+        candidates = self._candidates.extended(rows + 1, self.n)
+        candidates.view[-1] = y
+        overlaps = self._overlaps.extended(rows + 1, self.p + 1)
+        overlaps.view[:, -1] = np.minimum(candidates.view, y).sum(axis=1)
+        overlaps.view[-1, :] = overlaps.view[self.n :, -1]
+        return SeenDistributions({**self.positions, key: self.p}, candidates, overlaps)
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """One-hot rows."""
+        Phi = np.zeros((len(ys), self.p))
+        Phi[np.arange(len(ys)), [self.positions[y.tobytes()] for y in ys]] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[Array]:
+        """The candidate of the largest weighted overlap."""
+        uniform = np.full(self.n, 1 / self.n)
+        if self.p == 0:
+            return [uniform.copy() for _ in G]
+        best = first_best(G @ self._overlaps.view.T)
+        return list(np.where(G.any(axis=1, keepdims=True), self._candidates.view[best], uniform))
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def squared_norms(self, V: Array) -> Array:
+        """v^T Q v, Q the overlaps of the labels."""
+        norms: Array = np.einsum("...p,...p->...", V @ self._overlaps.view[self.n :], V)
+        return np.maximum(norms, 0.0)
+
+
+def _projections(Z: Array) -> Array:
+    """The nearest distribution to each row: max(z - threshold, 0), the threshold found by sorting.
+
+    >>> _projections(np.array([[0.5, 0.5], [3.0, 0.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    Z = Z - Z.max(axis=1, keepdims=True)
+    falling = -np.sort(-Z, axis=1)
+    counts = np.arange(1, Z.shape[1] + 1)
+    thresholds = (np.cumsum(falling, axis=1) - 1) / counts
+    kept = np.sum(falling > thresholds, axis=1) - 1
+    shares = np.maximum(Z - thresholds[np.arange(len(Z)), kept][:, None], 0.0)
+    nearest: Array = shares / shares.sum(axis=1, keepdims=True)
+    return nearest
