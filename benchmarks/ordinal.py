@@ -2,8 +2,9 @@
 
 The files do not ship with the project: name the folder that holds them, or put it at ../shared/data. Figures are mean
 absolute errors in levels, against the running median and scikit-learn's Ridge, rounded, standardised and fitted again
-on the rows before: every 50 rounds for the goal, and every round, printed beside it. era and lev are sorted by class in their files, so that file order only asks when the class
-changes: file order is printed, and the goals are for the mean of five shuffles with fixed seeds.
+on the rows before: every 50 rounds for the goal, and every round, printed beside it. era and lev are sorted by class
+in their files, so that file order only asks when the class changes: it is printed, and the goals are for the mean of
+five shuffles with fixed seeds.
 """
 
 import argparse
