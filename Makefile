@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings
 
 .PHONY: demo test test-slow lint bench plots clean
 
@@ -27,7 +28,7 @@ test-slow: $(STAMP)-dev
 	$(RUN) -m pytest -q -m "slow or not slow"
 
 bench: $(STAMP)-bench
-	cd benchmarks && for file in startup decoders online replay salami changes multilabel drift manifolds; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
+	cd benchmarks && for file in $(BENCHMARKS); do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py

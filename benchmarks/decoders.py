@@ -20,6 +20,37 @@ def literal_f1(loss, g):
     return found
 
 
+def thousand(rng):
+    """F1 on 1000 labels: a learner's vector (20 sizes seen), and a dense one with all 1000001 coordinates."""
+    loss = losses.F1(1000)
+    ys = [frozenset(rng.choice(1000, size=rng.integers(1, 21), replace=False).tolist()) for _ in range(500)]
+    space = loss.space()
+    for y in ys:
+        space = space.extended(y)
+    g = rng.normal(size=(1, 500)) @ space.embed_many(ys) / 20
+    dense = rng.normal(size=loss.p)
+    seen, full = best_of(lambda: space.decode_many(g), lambda: loss.decode(dense), repeats=5)
+    report("F1, 1000 labels, 20 sizes seen: ms a decode", 1e3 * seen, 50)
+    report("F1, 1000 labels, all sizes: ms a decode", 1e3 * full, 50)
+
+
+def searched(rng):
+    """Jaccard with 200 sets seen: exactly on 12 labels, by search on 100."""
+    for k in (12, 100):
+        space = losses.Jaccard(k).space()
+        while space.p < 200:
+            space = space.extended(frozenset(rng.choice(k, size=rng.integers(1, 8), replace=False).tolist()))
+        G = rng.normal(size=(50, space.p))
+        many, loop = best_of(
+            lambda: space.decode_many(G),  # noqa: B023
+            lambda: [space.decode_many(g[None, :]) for g in G],  # noqa: B023
+            repeats=3,
+        )
+        print(
+            f"     Jaccard, {k} labels, 200 sets seen: {1e3 * many / 50:.2f} ms a vector, {1e3 * loop / 50:.2f} alone"
+        )
+
+
 def main():
     rng = np.random.default_rng(0)
     loss = losses.F1(100)
@@ -39,7 +70,14 @@ def main():
     print(f"     F1, 100 labels: decode_many of 2000 vectors {whole:.2f} s, {1e6 * whole / 2000:.0f} us each")
     report("F1: the definition in NumPy over decode_many", 10 * literal / many, 5, at_least=True)
     report("F1: one at a time over decode_many", loop / many, 1, at_least=True)
+    thousand(rng)
+    searched(rng)
     for other in (
+        losses.SubsetHamming(50),
+        losses.SubsetHamming(50, at_least=2, at_most=5),
+        losses.PrecisionAtK(50, k=5),
+        losses.SubsetZeroOne(8, candidates=losses.SubsetHamming(8).outputs()),
+        losses.Jaccard(6),
         losses.ZeroOne(50),
         losses.Ordinal(50),
         losses.SequenceHamming(10, 20),
@@ -47,7 +85,7 @@ def main():
     ):
         G = rng.normal(size=(2000, other.p))
         many, loop = best_of(lambda: other.decode_many(G), lambda: [other.decode(g) for g in G], repeats=3)  # noqa: B023
-        name = type(other).__name__
+        name = repr(other) if isinstance(other, losses.SubsetLoss) else type(other).__name__
         print(f"     {name}: {1e6 * many / 2000:.1f} us a vector")
         report(f"{name}: one at a time over decode_many", loop / many, 5, at_least=True)
 

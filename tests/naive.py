@@ -259,3 +259,29 @@ def huber(z, y, delta):
 
 def total_variation(z, y):
     return sum(abs(a - b) for a, b in zip(z, y)) / 2
+
+
+def jaccard(z, y):
+    union = set(z) | set(y)
+    return 1 - len(set(z) & set(y)) / len(union) if union else 0.0
+
+
+def precision_at_k(z, y):
+    return sum(j not in y for j in z) / len(z)
+
+
+def levenshtein(z, y):
+    """The fewest edits, by the recursion on the last symbols."""
+    if not z or not y:
+        return len(z) + len(y)
+    swap = levenshtein(z[:-1], y[:-1]) + (z[-1] != y[-1])
+    return min(swap, levenshtein(z[:-1], y) + 1, levenshtein(z, y[:-1]) + 1)
+
+
+def warping(z, y):
+    """Dynamic time warping, by the recursion on the last values."""
+    cost = np.linalg.norm(np.atleast_1d(z[-1]) - np.atleast_1d(y[-1]))
+    if len(z) == 1 and len(y) == 1:
+        return cost
+    ways = [(z[:-1], y), (z, y[:-1]), (z[:-1], y[:-1])]
+    return cost + min(warping(a, b) for a, b in ways if len(a) and len(b))

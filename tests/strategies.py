@@ -51,7 +51,22 @@ def small_losses():
         st.builds(losses.F1, st.integers(1, 4), st.sampled_from([0.5, 1.0, 2.0])),
         st.builds(losses.SequenceHamming, st.integers(1, 3), st.integers(1, 3)),
         cost_matrices(),
+        limited_losses(),
+        st.integers(1, 4).flatmap(lambda k: st.builds(losses.PrecisionAtK, st.just(k), st.integers(1, k))),
+        st.sets(st.frozensets(st.integers(0, 2)), min_size=1).map(
+            lambda sets: losses.SubsetZeroOne(3, sorted(sets, key=sorted))
+        ),
     )
+
+
+@st.composite
+def limited_losses(draw):
+    """Losses on subsets with limits on the size of an answer."""
+    k = draw(st.integers(1, 4))
+    at_least = draw(st.integers(0, k))
+    at_most = draw(st.integers(at_least, k))
+    kind = draw(st.sampled_from([losses.SubsetHamming, losses.F1, losses.Jaccard]))
+    return kind(k, at_least=at_least, at_most=at_most)
 
 
 @st.composite

@@ -1,14 +1,18 @@
 """Losses: what a structure is to a learner. One file for each family of outputs."""
 
+from oskaar.losses.alignments import dtw, edit_distance, edits, normalised_dtw, normalised_edit_distance
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
+from oskaar.losses.fscore import F1
 from oskaar.losses.ordinal import Ordinal
+from oskaar.losses.overlap import Jaccard
 from oskaar.losses.rows import PerRow
 from oskaar.losses.sequences import SequenceHamming
+from oskaar.losses.setmatch import SubsetZeroOne
 from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
 from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
-from oskaar.losses.subsets import F1, SubsetHamming, SubsetLoss
+from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
 
@@ -20,12 +24,14 @@ __all__ = [
     "Geodesic",
     "Hellinger",
     "Huber",
+    "Jaccard",
     "LogEuclidean",
     "Loss",
     "LossTrick",
     "Ordinal",
     "PerRow",
     "Pinball",
+    "PrecisionAtK",
     "Rotation",
     "SequenceHamming",
     "SimplexL2",
@@ -34,6 +40,12 @@ __all__ = [
     "Squared",
     "SubsetHamming",
     "SubsetLoss",
+    "SubsetZeroOne",
     "TotalVariation",
     "ZeroOne",
+    "dtw",
+    "edit_distance",
+    "edits",
+    "normalised_dtw",
+    "normalised_edit_distance",
 ]

@@ -4,26 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Space, first_best
+from oskaar.arrays import Array, spans
+from oskaar.losses.base import Loss
 
-_CHUNK = 2_000_000
-"""Numbers that a vectorised decoder holds at a time."""
+Mask = NDArray[np.bool_]
 
 
 class SubsetLoss(Loss):
-    """What losses on subsets of k labels share: how labels are written."""
+    """What losses on subsets of k labels share: how labels are written, and how many an answer may have.
 
-    def __init__(self, n_labels: int) -> None:
+    at_least, at_most: limits on the size of the *answer* z; equal limits mean exactly that many. Labels y may
+    have any size: `optimum(y)` is then the loss of the best answer that is allowed.
+    """
+
+    def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
         if n_labels != int(n_labels) or n_labels < 1:
             raise ValueError(f"n_labels must be a whole number >= 1, got {n_labels}.")
         self.n_labels = int(n_labels)
+        at_most = self.n_labels if at_most is None else at_most
+        whole = at_least == int(at_least) and at_most == int(at_most)
+        if not whole or not 0 <= at_least <= at_most <= self.n_labels:
+            raise ValueError(
+                "limits must be whole numbers with 0 <= at_least <= at_most <= n_labels, "
+                f"got at_least={at_least}, at_most={at_most}, n_labels={self.n_labels}."
+            )
+        self.at_least, self.at_most = int(at_least), int(at_most)
+
+    @property
+    def exactly(self) -> bool:
+        """True where all answers have one size: then no constant in phi can be seen by decoding."""
+        return self.at_least == self.at_most
 
     def check(self, y: Any) -> frozenset[int]:
         """A frozenset of indices, out of any set of indices or a 0/1 vector of length k."""
@@ -31,14 +47,29 @@ class SubsetLoss(Loss):
             return frozenset(self._index(item) for item in y)
         return frozenset(np.flatnonzero(self._indicator(y)).tolist())
 
+    def allows(self, z: Any) -> bool:
+        """Whether z has a size within the limits."""
+        return self.at_least <= len(z) <= self.at_most
+
     def outputs(self) -> Iterator[frozenset[int]]:
+        """All subsets within the limits (2^k without any), small ones first."""
+        sizes = range(self.at_least, self.at_most + 1)
+        return (frozenset(c) for m in sizes for c in combinations(range(self.n_labels), m))
+
+    def labels(self) -> Iterator[frozenset[int]]:
         """All 2^k subsets, small ones first."""
         sizes = range(self.n_labels + 1)
         return (frozenset(c) for m in sizes for c in combinations(range(self.n_labels), m))
 
     def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
+        """0, or what y loses by being cut or filled up to a size that is allowed."""
+        y = self.check(y)
+        return 0.0 if self.allows(y) else self.loss(self.nearest(y), y)
+
+    def nearest(self, y: Any) -> frozenset[int]:
+        """y with its last labels left out, or the first others added, so that the limits hold."""
+        others = [j for j in range(self.n_labels) if j not in y]
+        return frozenset(sorted(y)[: self.at_most] + others[: max(0, self.at_least - len(y))])
 
     def indicators(self, ys: Sequence[Any]) -> Array:
         """An (n, k) matrix of 0 and 1."""
@@ -64,8 +95,17 @@ class SubsetLoss(Loss):
             )
         return row
 
+    def _settings(self) -> list[str]:
+        """The arguments as the representation shows them."""
+        shown = [str(self.n_labels)]
+        if self.at_least > 0:
+            shown.append(f"at_least={self.at_least}")
+        if self.at_most < self.n_labels:
+            shown.append(f"at_most={self.at_most}")
+        return shown
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_labels})"
+        return f"{type(self).__name__}({', '.join(self._settings())})"
 
 
 class SubsetHamming(SubsetLoss):
@@ -74,198 +114,109 @@ class SubsetHamming(SubsetLoss):
     With s(y) = +1 on the labels of y, else -1:  phi(y) = s(y) / sqrt(k),  psi(z) = -s(z) / (2 sqrt(k)),
     c_delta = 1/2. Decoding takes the labels with a positive coordinate: exact for any sign.
 
+    Limits on |z| (see `SubsetLoss`): the top m coordinates add up to a concave function of m, so the best size is
+    the number of positive coordinates, cut to the limits: exact, O(k log k); the first of equal labels wins. With
+    m = k/2 cut to the limits, psi lies in a ball about a multiple of the ones of radius
+    c_delta = sqrt(m (k - m)) / k. If |z| = m exactly, |z ^ y| = m + n - 2 <z, y>, n = |y|, sees <z, 1> = m
+    in no way, and phi is centred:  phi(y) = (y - n/k) / r,  psi(z) = -(2 r / k) (z - m/k),  r = max_y |y - n/k|,
+    c_delta = (2 r / k) sqrt(m (1 - m/k)).
+
     >>> loss = SubsetHamming(4)
     >>> loss({0, 1}, {1, 2}), sorted(loss.decode([1.0, -1.0, 0.0, 2.0]))
     (0.5, [0, 3])
+    >>> sorted(SubsetHamming(4, at_most=1).decode([1.0, -1.0, 0.0, 2.0]))
+    [3]
     """
 
-    def __init__(self, n_labels: int) -> None:
-        super().__init__(n_labels)
-        self.p = self.n_labels
-        self.c_delta = 0.5
+    def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
+        super().__init__(n_labels, at_least, at_most)
+        k = self.p = self.n_labels
+        self._radius = float(np.sqrt((k // 2) * (k - k // 2) / k))  # max_y |y - n/k|, at n = k/2
+        m = min(max(k / 2, self.at_least), self.at_most)
+        self.c_delta = float(np.sqrt(m * (k - m))) / k
+        if self.exactly:
+            self.c_delta = 2 * self._radius / k * float(np.sqrt(m * (1 - m / k)))
 
     def loss(self, z: Any, y: Any) -> float:
         """The size of the symmetric difference, over k."""
         return len(self.check(z) ^ self.check(y)) / self.n_labels
 
     def embed(self, y: Any) -> Array:
-        """Signs over sqrt(k)."""
+        """Signs over sqrt(k), or the centred indicator."""
         phi: Array = self.embed_many([y])[0]
         return phi
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Signs over sqrt(k), a row each."""
-        signs: Array = 2 * self.indicators(ys) - 1
-        return np.asarray(signs / np.sqrt(self.n_labels))
+        """Signs over sqrt(k), or centred indicators, a row each."""
+        Y = self.indicators(ys)
+        if self.exactly:
+            return np.asarray((Y - Y.mean(axis=1, keepdims=True)) / (self._radius or 1.0))
+        return np.asarray((2 * Y - 1) / np.sqrt(self.n_labels))
 
     def decode(self, g: Any) -> frozenset[int]:
-        """The labels with a positive coordinate."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
+        """The labels with a positive coordinate, cut or filled up to the limits."""
+        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
-        """The labels with a positive coordinate, for each row."""
-        slack = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
-        row, label = np.nonzero(slack < G)
-        cuts = np.searchsorted(row, np.arange(1, len(G)))
-        return [frozenset(part.tolist()) for part in np.split(label, cuts)] if len(G) else []
+        """The labels with a positive coordinate, cut or filled up to the limits, for each row."""
+        positive = 1e-12 * np.abs(G).max(axis=1, keepdims=True) < G
+        counts = positive.sum(axis=1)
+        sizes = np.clip(counts, self.at_least, self.at_most)
+        cut = np.flatnonzero(sizes != counts)
+        if len(cut):
+            positive[cut] = top(G[cut], sizes[cut])
+        return sets_of(positive)
 
 
-class F1(SubsetLoss):
-    r"""1 - F_beta, example-based:  1 - (1 + beta^2) |z & y| / (|z| + beta^2 |y|);  0 for two empty sets.
+class PrecisionAtK(SubsetHamming):
+    r"""1 - |z & y| / m for answers z of exactly m = `k` labels: precision at k.
 
-    phi has a block of k coordinates for each size n = |y|, and one coordinate for the empty set:
+    As for SubsetHamming with exactly m labels, only the centred indicators count:
 
-        phi(y) = y (x) e_n / sqrt(n),    psi(z)_n = -q_mn z,   q_mn = (1 + beta^2) sqrt(n) / (m + beta^2 n)
+        phi(y) = (y - n/K) / r,   psi(z) = -(r / m) (z - m/K),   c_delta = (r / m) sqrt(m (1 - m/K))
 
-    with m = |z|; then <psi(z), phi(y)> = -F_beta. The first coordinate is 1 for y = {} and -1 for z = {}.
-    Decoding: for each m the best set is the top m of sum_n q_mn g_n, in any sign; O(k^2 (log k + sizes)).
-    The smallest set wins among equals, and the empty set is the answer before the first round.
-    Learners keep only the blocks of sizes that have appeared: a new one is zero columns, exactly.
+    with K labels in all, n = |y|, r = max_y |y - n/K|: <psi(z), phi(y)> = -<z, y> / m + n/K, since <z, 1> = m.
+    Decoding takes the m largest coordinates, the first of equals: exact for any sign, O(K log K).
+    Before the first round the answer is {0, .., m - 1}. A label of n < m items costs at least 1 - n/m.
 
-    >>> loss = F1(5)
-    >>> loss({0, 1}, {1, 2}), loss(set(), set()), sorted(loss.decode(loss.embed({1, 4})))
-    (0.5, 0.0, [1, 4])
+    >>> loss = PrecisionAtK(5, k=2)
+    >>> loss({0, 1}, {1, 2, 3}), sorted(loss.decode([0.0, -1.0, 3.0, -2.0, 1.0])), loss.optimum({4})
+    (0.5, [2, 4], 0.5)
     """
 
-    def __init__(self, n_labels: int, beta: float = 1.0) -> None:
-        super().__init__(n_labels)
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"beta must be finite and > 0, got {beta}: 1 weighs precision and recall alike.")
-        self.beta = float(beta)
-        self.p = self.n_labels**2 + 1
-
-    @cached_property
-    def c_delta(self) -> float:  # type: ignore[override]
-        """The radius of the smallest ball that holds psi, found within the centres that treat labels alike.
-
-        For such a centre (-a_n on every label of block n, -b on the empty set) the distance depends on |z| = m
-        alone: sum_n [m (q_mn - a_n)^2 + (k - m) a_n^2] + ([m = 0] - b)^2. Badoiu and Clarkson's walk.
-        """
-        k = self.n_labels
-        m = np.arange(k + 1)
-        Q = self.gains(m[1:], m[1:])
-        Q = np.concatenate([np.zeros((1, k)), Q])
-        squares = m * np.einsum("mn,mn->m", Q, Q)
-        a, b, best = np.zeros(k), 0.0, np.inf
-        for i in range(1, 200):
-            distances = squares - 2 * m * (Q @ a) + k * (a @ a) + ((m == 0) - b) ** 2
-            far = int(np.argmax(distances))
-            best = min(best, float(distances[far]))
-            a += (far / k * Q[far] - a) / (i + 1)
-            b += (float(far == 0) - b) / (i + 1)
-        return float(np.sqrt(best))
-
-    def gains(self, m: Any, n: Any) -> Array:
-        """q_mn for sizes m of z and n of y."""
-        weight = self.beta**2
-        q: Array = (1 + weight) * np.sqrt(n) / (np.asarray(m)[:, None] + weight * np.asarray(n))
-        return q
+    def __init__(self, n_labels: int, k: int) -> None:
+        if k != int(k) or not 1 <= k <= n_labels:
+            raise ValueError(f"k must be a whole number from 1 to n_labels = {n_labels}, got {k}.")
+        super().__init__(n_labels, at_least=k, at_most=k)
+        self.k = int(k)
+        self.c_delta = self._radius * float(np.sqrt((1 - self.k / self.n_labels) / self.k))
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - F_beta."""
-        z, y = self.check(z), self.check(y)
-        if not z and not y:
-            return 0.0
-        weight = self.beta**2
-        return 1 - (1 + weight) * len(z & y) / (len(z) + weight * len(y))
-
-    def embed(self, y: Any) -> Array:
-        """phi(y), all k^2 + 1 coordinates."""
-        phi = np.zeros(self.p)
-        y = self.check(y)
-        if not y:
-            phi[0] = 1.0
-        else:
-            phi[1 + (len(y) - 1) * self.n_labels + np.array(sorted(y))] = 1 / np.sqrt(len(y))
-        return phi
-
-    def decode(self, g: Array) -> frozenset[int]:
-        """The best set."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
-
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
-        """The best set for each row."""
-        k = self.n_labels
-        return self.best_sets(G[:, 1:].reshape(len(G), k, k), np.arange(1, k + 1), G[:, 0])
-
-    def best_sets(self, H: Array, sizes: Any, empty: Array) -> list[frozenset[int]]:
-        """The best sets for blocks H (n, sizes, k) and the coordinates (n,) of the empty set."""
-        k = self.n_labels
-        Q = self.gains(np.arange(1, k + 1), sizes)  # (k, sizes)
-        step = max(1, _CHUNK // k**2)
-        found: list[frozenset[int]] = []
-        for lo in range(0, len(H), step):
-            found += self._best_of(np.matmul(-Q, H[lo : lo + step]), empty[lo : lo + step])
-        return found
-
-    def _best_of(self, S: Array, empty: Array) -> list[frozenset[int]]:
-        """For costs S (n, m, k) of giving a label in a set of size m: the m cheapest labels at the best m."""
-        k = self.n_labels
-        sums = np.cumsum(np.sort(S, axis=2), axis=2)[:, np.arange(k), np.arange(k)]
-        best = first_best(np.concatenate([empty[:, None], -sums], axis=1))
-        rows = S[np.arange(len(S)), np.maximum(best, 1) - 1]
-        order = np.argsort(rows, axis=1, kind="stable")
-        return [frozenset(row[:m].tolist()) for row, m in zip(order, best, strict=True)]
-
-    def space(self) -> Space:
-        """Only the sizes seen."""
-        return SizeSpace(self, ())
+        """The share of the k labels given that are not in y."""
+        return 1 - len(self.check(z) & self.check(y)) / self.k
 
     def __repr__(self) -> str:
-        return f"F1({self.n_labels})" if self.beta == 1 else f"F1({self.n_labels}, beta={self.beta:g})"
+        return f"PrecisionAtK({self.n_labels}, k={self.k})"
 
 
-class SizeSpace(Space):
-    """The blocks of F1 for the set sizes that have appeared, in order of appearance."""
+def top(S: Array, sizes: Any) -> Mask:
+    """The places of the largest `sizes[i]` scores of each row; the first of those that are equal up to rounding.
 
-    def __init__(self, loss: F1, sizes: tuple[int, ...]) -> None:
-        self.loss, self.sizes = loss, sizes
-        widths = [loss.n_labels if n else 1 for n in sizes]
-        self.starts = dict(zip(sizes, np.cumsum([0, *widths]).tolist(), strict=False))
-        self.p = sum(widths)
+    >>> top(np.array([[0.3, 0.1 + 0.2, 0.5], [0.0, 0.0, -1.0]]), [2, 1]).astype(int)
+    array([[1, 0, 1],
+           [1, 0, 0]])
+    """
+    m = np.asarray(sizes)[:, None]
+    slack = 1e-12 * np.abs(S).max(axis=1, keepdims=True)
+    last = np.take_along_axis(np.sort(S, axis=1), S.shape[1] - np.maximum(m, 1), axis=1)
+    sure = last + slack < S
+    tied = (last - slack <= S) & ~sure
+    room = m - sure.sum(axis=1, keepdims=True)
+    mask: Mask = (sure | (tied & (np.cumsum(tied, axis=1) <= room))) & (m > 0)
+    return mask
 
-    @property
-    def c_delta(self) -> float:  # type: ignore[override]
-        """The loss's."""
-        return self.loss.c_delta
 
-    def extended(self, y: Any) -> Space:
-        """With a block for |y|."""
-        return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """phi(y) in the blocks held."""
-        Phi = np.zeros((len(ys), self.p))
-        for row, y in zip(Phi, ys, strict=True):
-            start = self.starts[len(y)]
-            if y:
-                row[start + np.fromiter(y, int)] = 1 / np.sqrt(len(y))
-            else:
-                row[start] = 1.0
-        return Phi
-
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
-        """The best set for each row."""
-        k = self.loss.n_labels
-        sizes = [n for n in self.sizes if n]
-        empty = G[:, self.starts[0]] if 0 in self.starts else np.zeros(len(G))
-        H = np.empty((len(G), len(sizes), k))
-        for i, n in enumerate(sizes):
-            H[:, i] = G[:, self.starts[n] : self.starts[n] + k]
-        return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
-    def full(self, G: Array) -> Array:
-        """All k^2 + 1 coordinates."""
-        k = self.loss.n_labels
-        wide = np.zeros((len(G), self.loss.p))
-        for n in self.sizes:
-            start = self.starts[n]
-            if n:
-                wide[:, 1 + (n - 1) * k : 1 + n * k] = G[:, start : start + k]
-            else:
-                wide[:, 0] = G[:, start]
-        return wide
+def sets_of(mask: Mask) -> list[frozenset[int]]:
+    """Each row of a mask, as a set."""
+    labels = np.nonzero(mask)[1].tolist()
+    return [frozenset(labels[lo:hi]) for lo, hi in spans(np.cumsum(mask.sum(axis=1)))]

@@ -57,7 +57,7 @@ class LossTrick(Loss):
         self.propose: Callable[[Any], Iterable[Any]] | None = None
         self.candidates: list[Any] | None = None
         if candidates is None:
-            self.propose = lambda y: (y,)
+            self.propose = _itself
         elif callable(candidates) and _takes_a_label(candidates):
             self.propose = candidates
         else:
@@ -214,6 +214,10 @@ def label_key(y: Any) -> Any:
     if isinstance(y, set):
         return frozenset(y)
     return require_hashable(y, "label")
+
+
+def _itself(y: Any) -> tuple[Any]:
+    return (y,)
 
 
 def _takes_a_label(function: Callable[..., Any]) -> bool:

@@ -1,0 +1,224 @@
+r"""F-scores of sets of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Space, first_best
+from oskaar.losses.subsets import SubsetLoss, sets_of, top
+
+_CHUNK = 2_000_000
+"""Numbers that a vectorised decoder holds at a time."""
+
+_MANY = 128
+"""So many set sizes at once are worth a factorisation of the gains."""
+
+
+class F1(SubsetLoss):
+    r"""1 - F_beta, example-based:  1 - (1 + beta^2) |z & y| / (|z| + beta^2 |y|);  0 for two empty sets.
+
+    phi has a block of k coordinates for each size n = |y|, and one coordinate for the empty set:
+
+        phi(y) = y (x) e_n / sqrt(n),    psi(z)_n = -q_mn z,   q_mn = (1 + beta^2) sqrt(n) / (m + beta^2 n)
+
+    with m = |z|; then <psi(z), phi(y)> = -F_beta. The first coordinate is 1 for y = {} and -1 for z = {}.
+    Decoding: for each m the best set is the top m of sum_n q_mn g_n, in any sign; O(k^2 (log k + sizes)).
+    The smallest set wins among equals, then the first labels; the empty set is the answer before the first round.
+    Learners keep only the blocks of sizes that have appeared: a new one is zero columns, exactly. For more than 128
+    sizes q, which is smooth, is used through a factorisation that is right to about 1e-13 of its largest entry.
+
+    Limits on |z| (see `SubsetLoss`) restrict m, and the decoder stays exact. Where z = {} is not allowed, y = {}
+    costs 1 whatever the answer and phi = 0. Where |z| = m exactly, <z, 1> = m is the same for all answers: with
+    c = sqrt(1 - n/k) the blocks are centred, phi(y) = (y - n/k) (x) e_n / (c sqrt(n)), and q_mn is c times as large.
+
+    >>> loss = F1(5)
+    >>> loss({0, 1}, {1, 2}), loss(set(), set()), sorted(loss.decode(loss.embed({1, 4})))
+    (0.5, 0.0, [1, 4])
+    >>> F1(5, at_least=1).optimum(set()), len(F1(5, at_least=3, at_most=3).decode(np.zeros(26)))
+    (1.0, 3)
+    """
+
+    def __init__(self, n_labels: int, beta: float = 1.0, at_least: int = 0, at_most: int | None = None) -> None:
+        super().__init__(n_labels, at_least, at_most)
+        if not (np.isfinite(beta) and beta > 0):
+            raise ValueError(f"beta must be finite and > 0, got {beta}: 1 weighs precision and recall alike.")
+        self.beta = float(beta)
+        self.p = self.n_labels**2 + 1
+
+    @cached_property
+    def c_delta(self) -> float:  # type: ignore[override]
+        """The radius of the smallest ball that holds psi, found within the centres that treat labels alike.
+
+        For such a centre (-a_n on every label of block n, -b on the empty set) the distance depends on |z| = m
+        alone: sum_n [m (q_mn - a_n)^2 + (k - m) a_n^2] + ([m = 0] - b)^2. Badoiu and Clarkson's walk.
+        """
+        k = self.n_labels
+        m = np.arange(self.at_least, self.at_most + 1)
+        Q = np.where(m[:, None] > 0, self.gains(m, np.arange(1, k + 1)), 0.0)
+        squares = m * np.einsum("mn,mn->m", Q, Q)
+        a, b, best = m[-1] / k * Q[-1], float(m[-1] == 0), np.inf
+        for i in range(1, 200):
+            distances = squares - 2 * m * (Q @ a) + k * (a @ a) + ((m == 0) - b) ** 2
+            far = int(np.argmax(distances))
+            best = min(best, float(distances[far]))
+            a = a + (m[far] / k * Q[far] - a) / (i + 1)
+            b += (float(m[far] == 0) - b) / (i + 1)
+        return float(np.sqrt(max(best, 0.0)))
+
+    def gains(self, m: Any, n: Any) -> Array:
+        """q_mn for sizes m of z and n of y."""
+        weight, n = self.beta**2, np.asarray(n)
+        q: Array = (1 + weight) * np.sqrt(n) / (np.asarray(m)[:, None] + weight * n)
+        return q * np.sqrt(1 - n / self.n_labels) if self.exactly else q
+
+    def loss(self, z: Any, y: Any) -> float:
+        """1 - F_beta."""
+        z, y = self.check(z), self.check(y)
+        if not z and not y:
+            return 0.0
+        weight = self.beta**2
+        return 1 - (1 + weight) * len(z & y) / (len(z) + weight * len(y))
+
+    def embed(self, y: Any) -> Array:
+        """phi(y), all k^2 + 1 coordinates."""
+        y = self.check(y)
+        space = SizeSpace(self, (len(y),))
+        phi: Array = space.full(space.embed_many([y]))[0]
+        return phi
+
+    def decode(self, g: Array) -> frozenset[int]:
+        """The best set."""
+        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
+
+    def decode_many(self, G: Array) -> list[frozenset[int]]:
+        """The best set for each row."""
+        k = self.n_labels
+        H = G[:, 1:].reshape(len(G), k, k)
+        sizes = np.flatnonzero(H.any(axis=(0, 2)))  # blocks of zeros add nothing
+        return self.best_sets(H if len(sizes) == k else H[:, sizes], sizes + 1, G[:, 0])
+
+    def best_sets(self, H: Array, sizes: Any, empty: Array) -> list[frozenset[int]]:
+        """The best sets for blocks H (n, sizes, k) and the coordinates (n,) of the empty set."""
+        m = np.arange(max(1, self.at_least), self.at_most + 1)
+        Q = self.gains(m, sizes)
+        U, V = cross(Q) if min(Q.shape) > _MANY else (None, Q)
+        step = max(1, _CHUNK // max(1, len(m) * self.n_labels))
+        best = np.empty(len(H), dtype=int)
+        scores = np.empty((len(H), self.n_labels))
+        for lo in range(0, len(H), step):
+            block = H[lo : lo + step]
+            S = V @ block if U is None else U @ (V @ block)
+            best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step])
+        for found in np.unique(best):
+            rows = best == found
+            scores[rows] = self.gains([max(found, 1)], sizes)[0] @ H[rows]
+        return sets_of(top(scores, best)) if len(H) else []
+
+    def _best_sizes(self, S: Array, m: Any, empty: Array) -> Any:
+        """For scores S (n, m, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
+        np.negative(S, out=S).sort(axis=2)
+        sums = np.cumsum(S, axis=2, out=S)[:, np.arange(len(m)), m - 1]
+        if self.at_least == 0:
+            m, sums = np.append(0, m), np.concatenate([-empty[:, None], sums], axis=1)
+        return m[first_best(-sums)]
+
+    def space(self) -> Space:
+        """Only the sizes seen."""
+        return SizeSpace(self, ())
+
+    def _settings(self) -> list[str]:
+        first, *limits = super()._settings()
+        return [first, *([] if self.beta == 1 else [f"beta={self.beta:g}"]), *limits]
+
+
+class SizeSpace(Space):
+    """The blocks of F1 for the set sizes that have appeared, in order of appearance."""
+
+    def __init__(self, loss: F1, sizes: tuple[int, ...]) -> None:
+        self.loss, self.sizes = loss, sizes
+        widths = [loss.n_labels if n else int(loss.at_least == 0) for n in sizes]
+        self.starts = dict(zip(sizes, np.cumsum([0, *widths]).tolist(), strict=False))
+        self.p = sum(widths)
+
+    @property
+    def c_delta(self) -> float:  # type: ignore[override]
+        """The loss's."""
+        return self.loss.c_delta
+
+    def extended(self, y: Any) -> Space:
+        """With a block for |y|."""
+        return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """phi(y) in the blocks held."""
+        k = self.loss.n_labels
+        Phi = np.zeros((len(ys), self.p))
+        for row, y in zip(Phi, ys, strict=True):
+            start, n = self.starts[len(y)], len(y)
+            if n:
+                row[start + np.fromiter(y, int)] = 1 / np.sqrt(n)
+                if self.loss.exactly:
+                    row[start : start + k] -= np.sqrt(n) / k
+                    row[start : start + k] *= 1 / np.sqrt(1 - n / k) if n < k else 0.0
+            else:
+                row[start : start + (self.loss.at_least == 0)] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[frozenset[int]]:
+        """The best set for each row."""
+        k = self.loss.n_labels
+        sizes = [n for n in self.sizes if n]
+        empty = G[:, self.starts[0]] if self._holds_empty() else np.zeros(len(G))
+        H = np.empty((len(G), len(sizes), k))
+        for i, n in enumerate(sizes):
+            H[:, i] = G[:, self.starts[n] : self.starts[n] + k]
+        return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
+
+    def optimum(self, y: Any) -> float:
+        """The loss's."""
+        return self.loss.optimum(y)
+
+    def full(self, G: Array) -> Array:
+        """All k^2 + 1 coordinates."""
+        k = self.loss.n_labels
+        wide = np.zeros((len(G), self.loss.p))
+        for n in self.sizes:
+            if n:
+                wide[:, 1 + (n - 1) * k : 1 + n * k] = G[:, self.starts[n] : self.starts[n] + k]
+        if self._holds_empty():
+            wide[:, 0] = G[:, self.starts[0]]
+        return wide
+
+    def _holds_empty(self) -> bool:
+        return 0 in self.starts and self.loss.at_least == 0
+
+
+def cross(Q: Array) -> tuple[Array, Array]:
+    """U (m, r) and V (r, n) with U V = Q up to rounding, by cross approximation: Q is smooth, so r is small.
+
+    Each step takes away a row times a column through the largest entry left in that row, until nothing is left.
+
+    >>> Q = 1 / np.add.outer(np.arange(1.0, 301), np.arange(1.0, 301))
+    >>> U, V = cross(Q)
+    >>> U.shape[1] < 50, bool(np.abs(U @ V - Q).max() < 1e-13)
+    (True, True)
+    """
+    U, V = np.zeros((len(Q), 0)), np.zeros((0, Q.shape[1]))
+    unused, i, small = np.ones(len(Q), dtype=bool), 0, 0
+    while unused.any() and small < 3:
+        unused[i] = False
+        row = Q[i] - U[i] @ V
+        j = int(np.argmax(np.abs(row)))
+        if abs(row[j]) <= 1e-14 * np.abs(Q[i]).max():
+            small += 1
+            i = int(np.argmax(unused))
+            continue
+        column = (Q[:, j] - U @ V[:, j]) / row[j]
+        U, V = np.column_stack([U, column]), np.vstack([V, row])
+        i = int(np.argmax(np.where(unused, np.abs(column), -1.0)))
+    return U, V

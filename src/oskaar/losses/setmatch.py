@@ -1,0 +1,118 @@
+r"""Sets of labels that must be right as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Space
+from oskaar.losses.classes import SeenClasses, ZeroOne
+from oskaar.losses.subsets import SubsetLoss
+
+
+class SubsetZeroOne(SubsetLoss):
+    r"""0 for exactly the right set, 1 for any other: classes that are sets.
+
+    candidates: the sets to choose from; then the codes are ZeroOne's, centred, c_delta = 1 - 1/n for n of them.
+    A label that is no candidate costs 1 whatever the answer, and phi = 0. None means the sets seen so far that
+    the limits allow, phi(y) = e_y and c_delta = 1; {}, or the first labels, is the answer before the first of them.
+    Decoding takes the largest coordinate, the first of equals: exact over the candidates, for any sign.
+
+    >>> loss = SubsetZeroOne(3, candidates=[{0}, {1, 2}])
+    >>> loss({0}, {0, 1}), sorted(loss.decode(loss.embed({1, 2}))), loss.optimum({0, 1})
+    (1.0, [1, 2], 1.0)
+    """
+
+    def __init__(
+        self,
+        n_labels: int,
+        candidates: Iterable[Any] | None = None,
+        at_least: int = 0,
+        at_most: int | None = None,
+    ) -> None:
+        super().__init__(n_labels, at_least, at_most)
+        sets = None if candidates is None else [self.check(z) for z in candidates]
+        for z in sets or ():
+            if not self.allows(z):
+                limits = f"{self.at_least} to {self.at_most}"
+                raise ValueError(f"candidate {set(z)!r} has {len(z)} labels, the limits allow {limits}.")
+        self.classes = ZeroOne(sets)
+        self.p, self.c_delta = self.classes.p, self.classes.c_delta
+
+    def loss(self, z: Any, y: Any) -> float:
+        """1 where they differ."""
+        return float(self.check(z) != self.check(y))
+
+    def embed(self, y: Any) -> Array:
+        """The centred one-hot code."""
+        phi: Array = self.embed_many([y])[0]
+        return phi
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """The centred one-hot codes, 0 for sets that are no candidates."""
+        known = set(self._given().outputs())
+        rows = [self.check(y) for y in ys]
+        Phi = np.zeros((len(rows), self.p))
+        Phi[[y in known for y in rows]] = self.classes.embed_many([y for y in rows if y in known])
+        return Phi
+
+    def decode(self, g: Array) -> frozenset[int]:
+        """The candidate of the largest coordinate."""
+        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
+
+    def decode_many(self, G: Array) -> list[frozenset[int]]:
+        """The candidate of the largest coordinate, for each row."""
+        return self._given().decode_many(G)
+
+    def optimum(self, y: Any) -> float:
+        """0 for what can be answered, 1 for what cannot."""
+        y = self.check(y)
+        return float(not (y in self.outputs() if self.p else self.allows(y)))
+
+    def outputs(self) -> Any:
+        """The candidates, where they are given."""
+        if not self.p:
+            raise NotImplementedError(f"{self!r} answers with the sets seen: list candidates to have outputs.")
+        return self.classes.outputs()
+
+    def space(self) -> Space:
+        """The candidates, or the sets seen."""
+        return super().space() if self.p else SeenAnswers(self, {})
+
+    def _given(self) -> ZeroOne:
+        if not self.p:
+            raise ValueError(f"{self!r} learns its candidates from the stream: list them to use it by itself.")
+        return self.classes
+
+
+class SeenAnswers(SeenClasses):
+    """One coordinate for each set that has appeared and may be answered."""
+
+    def __init__(self, loss: SubsetZeroOne, positions: dict[Any, int]) -> None:
+        super().__init__(positions)
+        self.loss = loss
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y, if the limits allow it."""
+        if y in self.positions or not self.loss.allows(y):
+            return self
+        return SeenAnswers(self.loss, {**self.positions, y: self.p})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """One-hot rows, 0 for sets that may not be answered."""
+        Phi = np.zeros((len(ys), self.p))
+        for row, y in zip(Phi, ys, strict=True):
+            row[self.positions.get(y, self.p) :][:1] = 1.0
+        return Phi
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The set of each row's largest coordinate, or the default."""
+        default = self.loss.nearest(frozenset())
+        return super().decode_many(G) if self.p else [default] * len(G)
+
+    def optimum(self, y: Any) -> float:
+        """The loss's."""
+        return self.loss.optimum(y)
