@@ -51,6 +51,12 @@ def small_losses():
         st.builds(losses.F1, st.integers(1, 4), st.sampled_from([0.5, 1.0, 2.0])),
         st.builds(losses.SequenceHamming, st.integers(1, 3), st.integers(1, 3)),
         cost_matrices(),
+        st.integers(1, 4).map(losses.Kendall),
+        st.integers(1, 4).map(losses.Spearman),
+        st.integers(1, 4).map(losses.Footrule),
+        st.integers(1, 4).map(losses.PositionHamming),
+        st.integers(1, 3).map(losses.NDCG),
+        st.integers(1, 4).map(losses.Matching),
     )
 
 
