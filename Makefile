@@ -27,7 +27,7 @@ test-slow: $(STAMP)-dev
 	$(RUN) -m pytest -q -m "slow or not slow"
 
 bench: $(STAMP)-bench
-	cd benchmarks && for file in startup decoders online replay salami changes multilabel drift; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
+	cd benchmarks && for file in startup decoders rankings online replay salami changes multilabel drift; do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
