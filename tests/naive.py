@@ -285,3 +285,59 @@ def warping(z, y):
         return cost
     ways = [(z[:-1], y), (z, y[:-1]), (z[:-1], y[:-1])]
     return cost + min(warping(a, b) for a, b in ways if len(a) and len(b))
+
+
+# ------------------------------------------------------------------ rankings and matchings
+
+
+def kendall(z, y):
+    """Pairs that z and y order differently, over all pairs; y may hold sets of tied items, or be a set of pairs."""
+    n = len(z)
+    if isinstance(y, (set, frozenset)):
+        pairs = set(y)
+    else:
+        groups = [item if isinstance(item, (set, frozenset)) else {item} for item in y]
+        pairs = {(a, b) for first, second in combinations(groups, 2) for a in first for b in second}
+    return sum(z.index(a) > z.index(b) for a, b in pairs) / (n * (n - 1) / 2) if n > 1 else 0.0
+
+
+def mean_ranks(y):
+    ranks, start = {}, 0
+    for item in y:
+        group = item if isinstance(item, (set, frozenset)) else {item}
+        for member in group:
+            ranks[member] = start + (len(group) - 1) / 2
+        start += len(group)
+    return ranks
+
+
+def spearman(z, y):
+    """Squared rank differences less the least that any z has, over the most that two rankings without ties have."""
+    r = mean_ranks(y)
+
+    def squares(order, ranks):
+        return sum((place - ranks[item]) ** 2 for place, item in enumerate(order))
+
+    worst = squares(z, {item: len(z) - 1 - place for place, item in enumerate(z)})
+    return (squares(z, r) - min(squares(v, r) for v in permutations(z))) / worst if len(z) > 1 else 0.0
+
+
+def footrule(z, y):
+    def steps(a, b):
+        return sum(abs(place - b.index(item)) for place, item in enumerate(a))
+
+    return steps(z, y) / steps(z, z[::-1]) if len(z) > 1 else 0.0
+
+
+def ndcg_loss(z, relevance, k=None, exponential=False):
+    gains = [2**r - 1 if exponential else r for r in relevance]
+
+    def dcg(order):
+        return sum(gains[item] / np.log2(place + 2) for place, item in enumerate(order[:k]))
+
+    best = max(dcg(order) for order in permutations(z))
+    return 1 - dcg(z) / best if best > 0 else 0.0
+
+
+def matching_loss(z, y, weights):
+    return sum(w for a, b, w in zip(z, y, weights) if a != b) / sum(weights)

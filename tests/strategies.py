@@ -56,6 +56,12 @@ def small_losses():
         st.sets(st.frozensets(st.integers(0, 2)), min_size=1).map(
             lambda sets: losses.SubsetZeroOne(3, sorted(sets, key=sorted))
         ),
+        st.integers(1, 4).map(losses.Kendall),
+        st.integers(1, 4).map(losses.Spearman),
+        st.integers(1, 4).map(losses.Footrule),
+        st.integers(1, 4).map(losses.PositionHamming),
+        st.integers(1, 3).map(losses.NDCG),
+        st.integers(1, 4).map(losses.Matching),
     )
 
 

@@ -5,8 +5,12 @@ from oskaar.losses.base import Loss, Space
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
 from oskaar.losses.fscore import F1
+from oskaar.losses.kendall import KemenyGap, Kendall
+from oskaar.losses.matchings import Matching
+from oskaar.losses.ndcg import NDCG
 from oskaar.losses.ordinal import Ordinal
 from oskaar.losses.overlap import Jaccard
+from oskaar.losses.rankings import Footrule, PositionHamming, Spearman, order_from_ranks
 from oskaar.losses.rows import PerRow
 from oskaar.losses.sequences import SequenceHamming
 from oskaar.losses.setmatch import SubsetZeroOne
@@ -18,24 +22,31 @@ from oskaar.losses.vectors import Huber, Pinball, Squared
 
 __all__ = [
     "F1",
+    "NDCG",
     "Angles",
     "Circular",
     "CostMatrix",
+    "Footrule",
     "Geodesic",
     "Hellinger",
     "Huber",
     "Jaccard",
+    "KemenyGap",
+    "Kendall",
     "LogEuclidean",
     "Loss",
     "LossTrick",
+    "Matching",
     "Ordinal",
     "PerRow",
     "Pinball",
+    "PositionHamming",
     "PrecisionAtK",
     "Rotation",
     "SequenceHamming",
     "SimplexL2",
     "Space",
+    "Spearman",
     "Sphere",
     "Squared",
     "SubsetHamming",
@@ -48,4 +59,5 @@ __all__ = [
     "edits",
     "normalised_dtw",
     "normalised_edit_distance",
+    "order_from_ranks",
 ]

@@ -1,0 +1,161 @@
+r"""Matchings: who goes with whom. A matching is a tuple, z[i] = the partner of i."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss, Names
+
+
+class PermutationLoss(Loss):
+    """What losses on tuples that hold each of n things once share: how labels are written, and listed."""
+
+    noun, thing, hint = "matching", "partner", ""
+    """Words for messages."""
+
+    def __init__(self, things: int | Iterable[Hashable]) -> None:
+        if not isinstance(things, (int, np.integer, Iterable)):
+            raise ValueError(f"{type(self).__name__} needs a whole number >= 1 or a list, got {things!r}.")
+        self.things = Names(things, self.thing)
+        self.n = len(self.things)
+        self._plain = self.things.names == list(range(self.n))
+        for name in self.things.names:
+            if isinstance(name, AbstractSet):
+                raise ValueError(f"a {self.thing} must not be a set, got {name!r}: sets are ties.")
+
+    def check(self, y: Any) -> Any:
+        """A tuple that holds each of the n once, out of any sequence."""
+        items = self._sequence(y)
+        places = [self._place(item) for item in items]
+        self._require_each_once(places, y)
+        return tuple(self.things.names[place] for place in places)
+
+    def indices(self, ys: Sequence[Any]) -> Any:
+        """Which of the n is at each place, (len(ys), n)."""
+        if not len(ys):
+            return np.zeros((0, self.n), dtype=int)
+        if self._plain and all(type(y) is tuple and len(y) == self.n for y in ys):
+            try:
+                Z = np.array(ys)
+            except (TypeError, ValueError):
+                Z = np.zeros(0)
+            if Z.dtype.kind == "i" and Z.ndim == 2 and (np.sort(Z, axis=1) == np.arange(self.n)).all():
+                return Z
+        return np.array([[self.things.position(item) for item in PermutationLoss.check(self, y)] for y in ys])
+
+    def tuples(self, Z: Any) -> list[tuple[Any, ...]]:
+        """Rows of indices as users write them."""
+        return [tuple(row) for row in (Z if self._plain else self.things.array[Z]).tolist()]
+
+    def decode(self, g: Array) -> tuple[Any, ...]:
+        """The best answer for one vector."""
+        z: tuple[Any, ...] = self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
+        return z
+
+    def embed(self, y: Any) -> Array:
+        """phi(y)."""
+        phi: Array = self.embed_many([y])[0]
+        return phi
+
+    def optimum(self, y: Any) -> float:
+        """0."""
+        return 0.0
+
+    def outputs(self) -> Iterator[tuple[Any, ...]]:
+        """All n! tuples, in the order of a dictionary."""
+        return permutations(self.things.names)
+
+    def _sequence(self, y: Any) -> list[Any]:
+        wanted = f"a {self.noun} must be a tuple of the {self.n} {self.thing}s"
+        if isinstance(y, (str, bytes, AbstractSet, dict)) or not isinstance(y, Iterable):
+            raise ValueError(f"{wanted}, got {y!r}.")
+        if isinstance(y, np.ndarray) and y.ndim != 1:
+            raise ValueError(f"{wanted}, got an array of shape {y.shape}.")
+        return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+    def _place(self, item: Any) -> int:
+        try:
+            return self.things.position(item)
+        except ValueError as error:
+            raise ValueError(f"{error}{self.hint}") from None
+
+    def _require_each_once(self, places: list[int], y: Any) -> None:
+        counts = np.bincount(places, minlength=self.n)
+        for place in np.flatnonzero(counts != 1):
+            wrong = "is missing from" if counts[place] == 0 else f"is there {counts[place]} times in"
+            raise ValueError(
+                f"a {self.noun} must hold each {self.thing} once: {self.thing} {self.things.names[place]!r} "
+                f"{wrong} {y!r}.{self.hint}"
+            )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n if self._plain else self.things.names})"
+
+
+class Matching(PermutationLoss):
+    r"""The fraction of i with the wrong partner, sum_i w_i [z_i != y_i], where w sums to 1 and is 1/n by default.
+
+        phi(y)_i = sqrt(w_i) (e_{y_i} - 1/n) / sqrt(1 - 1/n),    psi(z)_i = -sqrt(w_i) sqrt(1 - 1/n) (e_{z_i} - 1/n)
+
+    since <psi(z), phi(y)> = sum_i w_i (1/n - [z_i = y_i]). All |psi(z)| are equal and psi averages to 0 over
+    z, so that 0 is the best centre and c_delta = 1 - 1/n. Decoding is a linear assignment with the costs
+    -sqrt(w_i) g_i, O(n^3), for any sign; what is equal up to 1e-11 of the largest cost leaves i with the i-th
+    partner where it can, as does the answer before the first round.
+    n is the number of partners, for 0..n-1, or a list of them; `weights` are costs of a mistake at each i, rescaled.
+
+    >>> loss = Matching(3, weights=[2, 1, 1])
+    >>> loss((0, 1, 2), (0, 2, 1)), loss((0, 1, 2), (1, 0, 2)), loss.decode(loss.embed((2, 0, 1)))
+    (0.5, 0.75, (2, 0, 1))
+    """
+
+    def __init__(self, n: int | Iterable[Hashable], weights: Any = None) -> None:
+        super().__init__(n)
+        w = np.ones(self.n) if weights is None else np.array(weights, dtype=float)
+        if w.shape != (self.n,) or not np.isfinite(w).all() or not (w > 0).all():
+            raise ValueError(f"weights must be {self.n} finite numbers > 0, got {weights!r}.")
+        self.weights: Array = w / w.sum()
+        self.p = self.n**2
+        self.c_delta = 1 - 1 / self.n
+        self._codes = (np.eye(self.n) - 1 / self.n) / np.sqrt(max(1 - 1 / self.n, 0.5))
+        self._equal = weights is None
+
+    def loss(self, z: Any, y: Any) -> float:
+        """The weight of the places that differ."""
+        z, y = self.indices([z, y])
+        return float((z != y).sum() / self.n if self._equal else self.weights[z != y].sum())
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Centred one-hot codes of the partners, a row each."""
+        Phi = self._codes[self.indices(ys)] * np.sqrt(self.weights)[:, None]
+        return np.asarray(Phi.reshape(len(ys), self.p))
+
+    def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
+        """The best matching for each row."""
+        costs = -np.sqrt(self.weights)[:, None] * np.reshape(G, (len(G), self.n, self.n))
+        return self.tuples(assigned(costs))
+
+
+def assigned(costs: Array) -> Any:
+    """For each of many (n, n) tables of costs, of any sign, the columns of the cheapest assignment.
+
+    What is equal up to rounding must not depend on the rounding: a fixed table, least on the diagonal and
+    1e-11 of the largest cost in size, decides between equals.
+
+    >>> assigned(np.zeros((1, 3, 3)))
+    array([[0, 1, 2]])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    m, n = costs.shape[:2]
+    steps = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
+    steps += np.modf(np.arange(n * n).reshape(n, n) * 0.6180339887498949)[0] / 2  # below the least step, and generic
+    scale = np.abs(costs).max(axis=(1, 2), keepdims=True)
+    tilted = costs + 1e-11 * np.where(scale > 0, scale, 1.0) * steps / n**2
+    found = [linear_sum_assignment(table)[1] for table in tilted]
+    return np.array(found, dtype=int).reshape(m, n)
