@@ -1,5 +1,8 @@
 """SALAMI with its defaults on streams that change and streams that do not, beside OSKAAR's best lam in hindsight.
 
+The default grid of lam and eta were chosen on PM2.5, Yeast and other seeds of the synthetic classes: their figures
+are those of streams that were looked at. The seeds used here were run once, after the choice.
+
 The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
@@ -14,6 +17,7 @@ from common import report
 
 from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, kernels, losses, replay, streams
 
+HELD_OUT = range(300, 305)
 LAMS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -87,7 +91,7 @@ def synthetic():
     loss = losses.ZeroOne(5)
     for change, goal in ((True, 0.90), (False, 1.01)):
         ratios, ours, rivals = [], [], []
-        for seed in range(5):
+        for seed in HELD_OUT:
             X, ys = classes(seed, change)
             figures = losses_of(loss, X, ys)
             ratios.append(show(f"classes, seed {seed}, {'a change' if change else 'no change'}", figures))

@@ -98,7 +98,10 @@ def label_ranking(folder, seeds):
 
 
 def prequential(folder):
-    """lam = 1 throughout; the last ranking, known before the next, may be one of the features."""
+    """lam = 1 throughout; the last ranking, known before the next, may be one of the features.
+
+    That variant was kept because it was the best on stock of about 25 that were tried: its figure is not a blind one.
+    """
     for name in ("stock.csv", "spo.csv.gz"):
         X, ys = read(folder / name)
         loss = losses.Kendall(len(ys[0]))
@@ -115,7 +118,13 @@ def prequential(folder):
         taus = {key: 1 - 2 * replay(learner, rows, ys).mean_loss for key, (learner, rows) in runs.items()}
         listed = ", ".join(f"{key} {tau:.3f}" for key, tau in taus.items())
         print(f"     {name}, prequential tau, {len(X)} rounds: {listed}")
-        report(f"tau on {name}, OSKAAR less majority", taus["OSKAAR"] - taus["majority"], 0, at_least=True)
+        best = max(taus["repeat-last"], taus["majority"])
+        report(
+            f"tau on {name}, OSKAAR less the better of repeat-last and majority",
+            taus["OSKAAR"] - best,
+            0,
+            at_least=True,
+        )
 
 
 def decoders(rng):
