@@ -1,6 +1,15 @@
 """Timing for benchmarks: the best of a few interleaved runs, printed as ratios in one run."""
 
+import argparse
 import time
+from pathlib import Path
+
+
+def arguments_with_folder(description):
+    """A parser with --folder, where the real streams are; they do not ship with the project."""
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    return arguments
 
 
 def best_of(*functions, repeats=5):

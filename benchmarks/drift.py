@@ -6,14 +6,12 @@ are those of streams that were looked at. The seeds used here were run once, aft
 The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
-import argparse
 import csv
 import gzip
 import warnings
-from pathlib import Path
 
 import numpy as np
-from common import report
+from common import arguments_with_folder, report
 
 from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, kernels, losses, replay, streams
 
@@ -122,8 +120,7 @@ def real(folder):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments = arguments_with_folder(__doc__)
     folder = arguments.parse_args().folder
     warnings.simplefilter("ignore")
     synthetic()

@@ -5,16 +5,14 @@ Every answer is given before its label is seen, inputs are standardised online, 
 (repeat-last, the best constant so far) stand beside every figure.
 """
 
-import argparse
 import csv
 import datetime
 import gzip
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
-from common import best_of, report
+from common import arguments_with_folder, best_of, report
 
 from oskaar import OSKAAR, SALAMI, RepeatLast, kernels, losses, replay, streams
 
@@ -278,8 +276,7 @@ def storm_tracks(folder):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments = arguments_with_folder(__doc__)
     folder = arguments.parse_args().folder
     decoders()
     for name, measure in (("circular", winds), ("histogram", energies), ("sphere", storm_tracks)):

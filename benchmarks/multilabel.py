@@ -3,12 +3,10 @@
 They do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
-import argparse
 import csv
 import time
-from pathlib import Path
 
-from common import report
+from common import arguments_with_folder, report
 
 from oskaar import OSKAAR, MostFrequent, RepeatLast, kernels, losses, replay, streams
 
@@ -30,8 +28,7 @@ def published(folder):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments = arguments_with_folder(__doc__)
     folder = arguments.parse_args().folder / "multilabel"
     if not folder.is_dir():
         print(f"     no streams in {folder}: nothing to measure")

@@ -7,12 +7,10 @@ in their files, so that file order only asks when the class changes: it is print
 five shuffles with fixed seeds.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from common import report
+from common import arguments_with_folder, report
 
 from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, losses, replay, streams
 
@@ -59,8 +57,7 @@ def measure(name, table):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments = arguments_with_folder(__doc__)
     folder = arguments.parse_args().folder / "ordinal"
     if not folder.is_dir():
         print(f"     no tables in {folder}: nothing to measure")

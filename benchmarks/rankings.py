@@ -5,13 +5,11 @@ lengthscale are chosen by five folds inside the training rows. Streams are repla
 The data do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
-import argparse
 import gzip
 import time
-from pathlib import Path
 
 import numpy as np
-from common import best_of, report
+from common import arguments_with_folder, best_of, report
 
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels, losses, replay, streams
 from oskaar.losses import kemeny
@@ -164,8 +162,7 @@ def decoders(rng):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments = arguments_with_folder(__doc__)
     arguments.add_argument("--seeds", type=int, default=1, help="shuffles into folds")
     given = arguments.parse_args()
     decoders(np.random.default_rng(0))

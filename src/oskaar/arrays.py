@@ -22,6 +22,18 @@ def spans(ends: Any) -> list[tuple[int, int]]:
     return list(zip([0, *stops], stops, strict=False))
 
 
+def fit_columns(G: Array, columns: int) -> Array:
+    """G[..., :] with zeros for coordinates it lacks, without those that are not there yet (they are zero).
+
+    >>> fit_columns(np.array([[1.0, 2.0]]), 3), fit_columns(np.array([[1.0, 0.0]]), 1)
+    (array([[1., 2., 0.]]), array([[1.]]))
+    """
+    missing = columns - G.shape[-1]
+    if missing == 0:
+        return G
+    return np.pad(G, [(0, 0)] * (G.ndim - 1) + [(0, missing)]) if missing > 0 else G[..., :columns]
+
+
 class Growing:
     """A matrix that grows by rows and by columns at amortised constant cost an entry.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.inputs import as_rounds
 from oskaar.kernels import Kernel
 from oskaar.learners import OnlineLearner
 from oskaar.losses import Loss, Space
@@ -91,7 +92,7 @@ def check_learner(learner: OnlineLearner, xs: Any, ys: Sequence[Any]) -> None:
     one, many, replayed = (copy.deepcopy(learner) for _ in range(3))
     many.learn_many(xs, ys)
     result = replay(replayed, xs, ys)
-    rows = list(xs) if not hasattr(xs, "tocsr") else [xs[[i], :] for i in range(xs.shape[0])]
+    rows = as_rounds(xs)
     losses = []
     for x, y in zip(rows, ys, strict=True):
         before = pickle.dumps(one)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, spans
+from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import as_rounds
 from oskaar.learners.base import as_labels, require_same_length
-from oskaar.learners.online import OnlineLearner, Rounds, fit_columns
+from oskaar.learners.online import OnlineLearner, Rounds
 from oskaar.losses import Loss
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from oskaar.inputs import as_rounds
 from oskaar.losses import Loss
 
 
@@ -44,7 +45,7 @@ class Predictor(ABC):
 def as_labels(ys: Any) -> list[Any]:
     """A list of labels: the rows of an array, numbers as Python numbers."""
     if hasattr(ys, "tocsr"):
-        return [ys[[i], :] for i in range(ys.shape[0])]
+        return as_rounds(ys)
     if hasattr(ys, "to_numpy"):
         ys = ys.to_numpy()
     if isinstance(ys, np.ndarray) and ys.ndim == 1:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import theory
-from oskaar.arrays import Array, spans
+from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.losses import Loss, Space
@@ -277,10 +277,3 @@ class OnlineLearner(Predictor):
 def _require_parts(parts: int, rows: int, where: str = "") -> None:
     if parts != rows:
         raise ValueError(f"{where}y must have a part for each row of x, got {parts} parts for {rows} rows.")
-
-
-def fit_columns(G: Array, columns: int) -> Array:
-    """G with zero columns for coordinates it lacks, without those that are not there yet (they are zero)."""
-    if G.shape[1] > columns:
-        return G[:, :columns]
-    return G if G.shape[1] == columns else np.pad(G, ((0, 0), (0, columns - G.shape[1])))

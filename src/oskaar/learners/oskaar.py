@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, fit_columns
 from oskaar.inputs import Block
 from oskaar.learners.base import require_lam, require_loss
-from oskaar.learners.online import OnlineLearner, fit_columns
+from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import Chunk, ExactSolver, Forecast

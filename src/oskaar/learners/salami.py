@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar import theory
-from oskaar.arrays import Array, spans
+from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import require_lam, require_loss, require_positive
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.mixture import Mixture
-from oskaar.learners.online import OnlineLearner, fit_columns
+from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.restarts import OPEN, RestartSolver
 from oskaar.solvers.starts import StartSolver
@@ -129,7 +129,7 @@ class SALAMI(OnlineLearner):
         return OPEN if self.restarts == "all" else 1
 
     def _forecast(self, block: Block) -> Ahead:
-        return self._estimate(self._begin(block, [block.n]), 0, self._space, block.n)
+        return self._estimate(self._begin(block, [block.n]), 0, self._space)
 
     def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
         self._observe(forecast, 0, Phi, space)
@@ -139,7 +139,7 @@ class SALAMI(OnlineLearner):
         ahead = self._begin(chunk, ends)
         estimates = []
         for i, (lo, hi) in enumerate(spans(ends)):
-            self._estimate(ahead, i, space, hi - lo)
+            self._estimate(ahead, i, space)
             estimates.append(fit_columns(ahead.G, Phi.shape[1]))
             self._observe(ahead, i, Phi[lo:hi], space)
         ahead.G = np.concatenate(estimates)
@@ -169,7 +169,7 @@ class SALAMI(OnlineLearner):
             blocks += [solver.begin(B, D, ends) for solver in mine]
         return Ahead(blocks, self._mixture, self._changes, np.zeros((0, 0)))
 
-    def _estimate(self, ahead: Ahead, i: int, space: Space, n: int) -> Ahead:
+    def _estimate(self, ahead: Ahead, i: int, space: Space) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
         ahead.restarts = ahead.blocks[0].restarts(i)
         ahead.weights = ahead.mixture.weights(ahead.restarts)
@@ -193,13 +193,13 @@ class SALAMI(OnlineLearner):
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""
         if not self.shifted:
             return E
-        return (_padded(E, G.shape[1]) + G) / 2
+        return (fit_columns(E, G.shape[1]) + G) / 2
 
     def _inside(self, E: Array, space: Space) -> Array:
         """Estimates (S, n, p) on the unit ball, which holds every phi: their loss cannot grow."""
         if not self.project or E.size == 0:
             return E
-        E = _padded(E, space.p)
+        E = fit_columns(E, space.p)
         norms = np.sqrt(space.squared_norms(E))
         if norms.max() <= 1.0:
             return E
@@ -220,14 +220,8 @@ class SALAMI(OnlineLearner):
 
 def _charge(E: Array, Phi: Array, space: Space) -> Array:
     """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
-    errors = space.squared_norms(Phi - _padded(E, Phi.shape[1]))
+    errors = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
     return errors[:, 0] if len(Phi) == 1 else errors.sum(axis=1) / len(Phi)
-
-
-def _padded(E: Array, columns: int) -> Array:
-    """E (S, n, p) with zero columns for coordinates it lacks."""
-    missing = columns - E.shape[2]
-    return E if missing <= 0 else np.pad(E, ((0, 0), (0, 0), (0, missing)))
 
 
 def _grid(lam: Any) -> list[float]:

@@ -164,6 +164,18 @@ class Names:
         return self.names[self.position(name)]
 
 
+def one_hot(places: Sequence[int], p: int) -> Array:
+    """A row for each place, 1 there and 0 elsewhere.
+
+    >>> one_hot([1, 0], 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    Phi = np.zeros((len(places), p))
+    Phi[np.arange(len(places)), places] = 1.0
+    return Phi
+
+
 def require_hashable(y: Any, what: str) -> Any:
     """A label that can be told from others and is not missing."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Space, first_best
+from oskaar.losses.base import Loss, Space, first_best, one_hot
 from oskaar.losses.numbers import as_numbers, require_size
 
 
@@ -202,9 +202,7 @@ class SeenAngles(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[y] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[y] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[float]:
         """The label, or the angle opposite to one, of the least risk."""

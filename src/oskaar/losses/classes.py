@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, require_hashable
+from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, one_hot, require_hashable
 
 
 class ZeroOne(Loss):
@@ -99,9 +99,7 @@ class SeenClasses(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[y] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[y] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate, None when no class is known."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Space, first_best
+from oskaar.losses.base import Space, first_best, one_hot
 
 
 class Sloped(Protocol):
@@ -98,9 +98,7 @@ class SeenVectors(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[tuple(y.tolist())] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[tuple(y.tolist())] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Array]:
         """The least risk in each target."""

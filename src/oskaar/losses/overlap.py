@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Space, first_best
+from oskaar.losses.base import Space, first_best, one_hot
 from oskaar.losses.subsets import SubsetLoss, sets_of
 
 _EXACT = 12
@@ -122,9 +122,7 @@ class SeenSets(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[y] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[y] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The best set for each row, or, for many labels, a good one."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best
+from oskaar.losses.base import Loss, Space, first_best, one_hot
 from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
 
 
@@ -198,9 +198,7 @@ class SeenDistributions(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[y.tobytes()] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Array]:
         """The candidate of the largest weighted overlap."""

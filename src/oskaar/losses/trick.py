@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best, require_hashable
+from oskaar.losses.base import Loss, Space, first_best, one_hot, require_hashable
 
 Delta = Callable[[Any, Any], float]
 
@@ -164,9 +164,7 @@ class SeenLabels(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """One-hot rows."""
-        Phi = np.zeros((len(ys), self.p))
-        Phi[np.arange(len(ys)), [self.positions[label_key(y)] for y in ys]] = 1.0
-        return Phi
+        return one_hot([self.positions[label_key(y)] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Any]:
         """The candidate of the least weighted loss, None while there is none."""

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from oskaar.arrays import Array, Growing, spans
+from oskaar.arrays import Array, Growing, fit_columns, spans
 from oskaar.solvers.cholesky import PanelCholesky
 
 SLACK = 1e-8
@@ -101,10 +101,10 @@ class ExactSolver:
     def update(self, forecast: Forecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
         W, R = forecast.W, forecast.R
-        M = widened(R @ forecast.E, Phi.shape[1])
-        target = 2 * Phi - widened(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
+        M = fit_columns(R @ forecast.E, Phi.shape[1])
+        target = 2 * Phi - fit_columns(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
         C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
-        self.append(Chunk(forecast.G, W, R, C, widened(forecast.E, Phi.shape[1]), [len(Phi)]))
+        self.append(Chunk(forecast.G, W, R, C, fit_columns(forecast.E, Phi.shape[1]), [len(Phi)]))
 
     def forecast_chunk(self, B: Array, D: Array, Phi: Array, ends: Any) -> Chunk:
         """The estimates for rounds that end at rows `ends` of a chunk, each after the labels of those before it.
@@ -115,7 +115,7 @@ class ExactSolver:
         """
         W = self.factor.forward(B)
         R = self._chunk_root(D, W)
-        past = widened(W @ self.C.view, Phi.shape[1])
+        past = fit_columns(W @ self.C.view, Phi.shape[1])
         one_row = len(ends) == len(Phi)
         C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
         return Chunk(G, W, R, C, E, ends)
@@ -229,11 +229,6 @@ class ExactSolver:
             beta[:, lo:hi] = mine.T
             beta[:, :lo] -= (mine + self.lam * inner).T @ rows[:, :lo]
         return 2 * beta
-
-
-def widened(G: Array, columns: int) -> Array:
-    """G with zero columns for the coordinates that are new."""
-    return G if G.shape[1] == columns else np.pad(G, ((0, 0), (0, columns - G.shape[1])))
 
 
 def not_positive(kxx: float, left: float) -> str:

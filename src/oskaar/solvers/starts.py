@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oskaar.arrays import Array
-from oskaar.solvers.exact import ExactSolver, Forecast, widened
+from oskaar.arrays import Array, fit_columns
+from oskaar.solvers.exact import ExactSolver, Forecast
 
 
 class StartSolver:
@@ -83,7 +83,7 @@ class StartBlock:
     def estimates(self, i: int) -> Array:
         """(S, n, p): what each expert says, the oldest first."""
         p = max(f.G.shape[1] for f in self.forecasts)
-        return np.stack([widened(f.G, p) for f in self.forecasts])
+        return np.stack([fit_columns(f.G, p) for f in self.forecasts])
 
     def observe(self, i: int, H: Array) -> None:
         """Give the round its targets (n, q)."""
