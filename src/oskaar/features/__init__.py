@@ -1,0 +1,5 @@
+"""Feature maps: inputs as vectors of a fixed dimension, for streams that never end."""
+
+from oskaar.features.base import FeatureMap
+
+__all__ = ["FeatureMap"]

@@ -1,0 +1,50 @@
+r"""The protocol of a feature map: inputs as vectors z(x) of a fixed dimension, <z(x), z(x')> close to k(x, x').
+
+With features a learner needs neither its past rows nor a kernel matrix: a round costs the same for ever.
+A map holds no hidden state: it is a value, and `seen` makes the next one, where a map learns from the inputs
+(a dictionary, running means). Inputs never look ahead: the features of a row depend on it and on those before.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows
+
+
+class FeatureMap(ABC):
+    """Inputs as vectors. One's own writes `dim` and `__call__`; the rest follows."""
+
+    objects: bool = False
+    """True: rows are lists of arbitrary objects instead of matrices."""
+
+    dim: int
+    """The largest number of features there can be."""
+
+    @property
+    def kappa(self) -> float:
+        """A bound on |z(x)|; infinite where none is known."""
+        return float("inf")
+
+    @abstractmethod
+    def __call__(self, X: Rows) -> Array:
+        """z of each row as the map stands, (n, D) with D <= dim; D may grow as the map learns, never shrink."""
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        """z of rows that arrive one after the other, and the map that has seen them.
+
+        A map that learns gives row i the features of the map that has seen rows 0..i; columns that a row does
+        not have yet are 0. Equal to a loop of `seen` over single rows.
+        """
+        return self(X), self
+
+    def fresh(self, recent: Rows | None = None) -> FeatureMap:
+        """The map with which a new expert starts: one that has seen nothing but some recent rows."""
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the map holds."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
