@@ -31,6 +31,7 @@ from scipy.linalg.blas import dsyrk
 
 from oskaar.arrays import Array, Growing, fit_columns, spans
 from oskaar.solvers.cholesky import PanelCholesky
+from oskaar.solvers.chunks import in_turn
 
 SLACK = 1e-8
 """How far, relative to k(x, x), rounding may push a conditional variance below 0."""
@@ -116,8 +117,7 @@ class ExactSolver:
         W = self.factor.forward(B)
         R = self._chunk_root(D, W)
         past = fit_columns(W @ self.C.view, Phi.shape[1])
-        one_row = len(ends) == len(Phi)
-        C, E, G = (self._rows_in_chunk if one_row else self._blocks_in_chunk)(R, past, Phi, ends)
+        C, E, G = in_turn(R, past, Phi, ends, self.lam, self.shifted)
         return Chunk(G, W, R, C, E, ends)
 
     def append(self, chunk: Chunk) -> None:
@@ -187,31 +187,6 @@ class ExactSolver:
         if not np.all(np.diagonal(R) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
             raise LinAlgError("a conditional variance is below 0")
         return R
-
-    def _rows_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
-        """C, E and the estimates of rounds of one row; `past` is W C."""
-        d = np.diagonal(R)[:, None].copy()
-        below = np.tril(R, -1)
-        if self.shifted:  # d_t C_t = 2 phi_t - (1 + lam / d_t^2) m_t, with m_t = sum_{j<t} L_tj C_j
-            scale = 1 + self.lam / d**2
-            system = scale * below
-            np.fill_diagonal(system, d)
-            C = solve_triangular(system, 2 * Phi - scale * past, lower=True, check_finite=False)
-        else:
-            C = solve_triangular(R, Phi - past, lower=True, check_finite=False)
-        E = (past + below @ C) / d
-        return C, E, self.lam / d * E  # (3)
-
-    def _blocks_in_chunk(self, R: Array, past: Array, Phi: Array, ends: Any) -> tuple[Array, Array, Array]:
-        """C, E and the estimates of rounds of any number of rows."""
-        C, E, G = np.zeros_like(Phi), np.zeros_like(Phi), np.zeros_like(Phi)
-        for lo, hi in spans(ends):
-            corner, M = R[lo:hi, lo:hi], past[lo:hi] + R[lo:hi, :lo] @ C[:lo]
-            E[lo:hi] = solve_triangular(corner, M, lower=True)
-            G[lo:hi] = self.lam * solve_triangular(corner, E[lo:hi], lower=True, trans=1)  # (3)
-            target = 2 * Phi[lo:hi] - G[lo:hi] if self.shifted else Phi[lo:hi]  # (5)
-            C[lo:hi] = solve_triangular(corner, target - M, lower=True)  # (4)
-        return C, E, G
 
     def _shifted_weights(self, weights: Array) -> Array:
         """Weights on C turned into weights on Phi, where the targets of (5) hold earlier estimates.
