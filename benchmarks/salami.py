@@ -151,7 +151,7 @@ def large(T=10000):
     replay(learner, X, ys, keep_estimates=False)
     print(f"     T = {T}: {time.perf_counter() - start:.0f} s")
     report(f"peak memory in GB at T = {T}", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2.5)
-    solver = learner._solvers[0]
+    solver = learner._experts.solvers[0]
     if len(solver.U):
         solver._fold()
     z = np.random.default_rng(1).normal(size=(T, 3))

@@ -111,7 +111,7 @@ def test_effective_dimension(X, lam, shifted):
     if len(X):
         K = naive.gram(twin, X, X)
         expected = np.linalg.slogdet(np.eye(len(X)) + K / scale)[1]
-        assert learner._solver.log_determinant() == pytest.approx(expected, abs=1e-6)
+        assert learner._engine.solver.log_determinant() == pytest.approx(expected, abs=1e-6)
 
 
 def test_regret_bound_of_the_theorem(rng):

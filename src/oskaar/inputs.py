@@ -16,6 +16,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Growing, Rows
 from oskaar.kernels import Kernel, as_kernel
+from oskaar.rows import nbytes, pick
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Store(ABC):
     @abstractmethod
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
+
+    def adopt(self, block: Block) -> None:  # noqa: B027, most kinds have nothing to remember
+        """Remember the columns of a block that `parse` made, not its rows."""
 
     @abstractmethod
     def drop(self, rows: int) -> None:
@@ -124,8 +128,12 @@ class SparseStore(Store):
         self._data.append(rows.data[:, None])
         self._indices.append(rows.indices[:, None])
         self._starts.append(used + rows.indptr[1:, None])
-        self.width = max(self.width, rows.shape[1])
+        self.adopt(block)
         self.n += block.n
+
+    def adopt(self, block: Block) -> None:
+        """Remember how wide they are."""
+        self.width = max(self.width, block.rows.shape[1])
 
     def drop(self, rows: int) -> None:
         """Forget the oldest rows."""
@@ -172,9 +180,9 @@ class DictStore(SparseStore):
         rows.sum_duplicates()
         return Block(rows, len(xs), names)
 
-    def append(self, block: Block) -> None:
-        """Keep them, and their names."""
-        super().append(block)
+    def adopt(self, block: Block) -> None:
+        """Remember their names."""
+        super().adopt(block)
         assert block.names is not None
         self.names = block.names
 
@@ -216,9 +224,9 @@ class Inputs:
     (array([[11.]]), array([[25.]]))
     """
 
-    def __init__(self, *kernels: Any, parts: bool = False) -> None:
+    def __init__(self, *kernels: Any, parts: bool = False, keep: bool = True) -> None:
         self.kernels = list(kernels)
-        self.parts = parts
+        self.parts, self.keep = parts, keep
         self.store: Store | None = None
 
     @property
@@ -273,9 +281,18 @@ class Inputs:
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
         if self.store is None:
-            self.kernels = [as_kernel(kernel, block.rows) for kernel in self.kernels]
+            if self.keep:
+                self.kernels = [as_kernel(kernel, block.rows) for kernel in self.kernels]
             self.store = _store_like(block)
-        self.store.append(block)
+        self.store.append(block) if self.keep else self.store.adopt(block)
+
+    def latest(self, rows: int, block: Block) -> Rows:
+        """The last rows that are kept, in a shape that fits the block's."""
+        return pick(self.store.rows_for(block), slice(-rows, None)) if self.store and self.n else None
+
+    def size_of(self, block: Block) -> int:
+        """The memory that keeping a block takes."""
+        return nbytes(block.rows) if self.keep else 0
 
     def forget(self, rows: int) -> None:
         """Drop the oldest rows."""

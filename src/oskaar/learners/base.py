@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from oskaar.inputs import as_rounds
+from oskaar.features import FeatureMap, Nystrom
+from oskaar.inputs import Inputs, as_rounds
 from oskaar.losses import Loss
 
 
@@ -73,6 +74,26 @@ def require_positive(name: str, number: Any, why: str) -> float:
 def require_lam(lam: Any) -> float:
     """A regularisation that makes K + lam I invertible."""
     return require_positive("lam", lam, "K + lam I has to be invertible")
+
+
+def features_for(kernel: Any, features: Any, budget: Any, ridge: float) -> FeatureMap | None:
+    """The feature map that `features=` or `budget=` asks for; None for the exact learner."""
+    if budget is None and features is None:
+        return None
+    if features is None:
+        return Nystrom(kernel, budget, ridge=ridge)
+    if budget is not None:
+        raise ValueError("give features or budget, not both: a budget is Nystrom features of that size.")
+    if isinstance(features, type) or not isinstance(features, FeatureMap):
+        raise TypeError(f"features must be a FeatureMap, such as features.Nystrom(kernel, 256), got {features!r}.")
+    return features
+
+
+def inputs_for(kernels: list[Any], maps: list[FeatureMap | None], parts: bool, keep: bool = False) -> Inputs:
+    """The store of rows for a learner: it keeps them for kernels, and for maps that go back to them."""
+    keep = keep or any(m is None or getattr(m, "reproject", False) for m in maps)
+    asked = [k if m is None else getattr(m, "kernel", m) for k, m in zip(kernels, maps, strict=True)]
+    return Inputs(*asked, parts=parts, keep=keep)
 
 
 def require_loss(loss: Any) -> Loss:

@@ -21,10 +21,7 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.losses import Loss, Space
-from oskaar.solvers.cholesky import PANEL
-
-CHUNK = 4 * PANEL
-"""Rows that a stream predicts and learns at a time: large enough that the work is matrix products."""
+from oskaar.memory import Cost, held, require_max_bytes, require_space
 
 
 class Forecast(Protocol):
@@ -56,9 +53,13 @@ class Rounds:
 class OnlineLearner(Predictor):
     """Predict, see the truth, learn. Subclasses say which solver."""
 
-    def __init__(self, loss: Loss, kernel: Any) -> None:
+    advice = "raise the limit"
+    """What to do when memory ends."""
+
+    def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
         self.loss = loss
         self.kernel = kernel
+        self.max_bytes = require_max_bytes(max_bytes)
         self.reset()
 
     @abstractmethod
@@ -87,9 +88,17 @@ class OnlineLearner(Predictor):
     def _new_inputs(self) -> Inputs:
         return Inputs(self.kernel, parts=self.loss.parts)
 
+    @abstractmethod
     def _room(self) -> int:
         """How many rows the next chunk may have."""
-        return CHUNK - self._inputs.n % PANEL
+
+    @abstractmethod
+    def _operations(self) -> int:
+        """About how many operations the next round takes."""
+
+    @abstractmethod
+    def _growth(self, rows: int) -> int:
+        """An upper bound of the memory that the solver takes for so many more rows."""
 
     def reset(self) -> None:
         """Forget everything that was learned."""
@@ -110,6 +119,16 @@ class OnlineLearner(Predictor):
     def regret_bound(self) -> float:
         """What the regret so far cannot exceed, on any data: the online comparison inequality (Lemma online CI)."""
         return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
+
+    def cost(self) -> Cost:
+        """The bytes that are held, and about how many operations the next round takes.
+
+        >>> from oskaar import OSKAAR, losses
+        >>> learner = OSKAAR(losses.ZeroOne("ab"), budget=8)
+        >>> learner.partial_fit([[0.0], [1.0]] * 500, "ab" * 500).cost().bytes < 50_000
+        True
+        """
+        return Cost(self._held(), self._operations())
 
     # ---------------------------------------------------------------- one round
 
@@ -180,6 +199,14 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- inside
 
+    def _held(self) -> int:
+        return held({**self.__dict__, "_memo": None})
+
+    def _require_space(self, block: Block) -> None:
+        if self.max_bytes is not None:
+            wanted = self._held() + self._growth(block.n) + self._inputs.size_of(block)
+            require_space(wanted, self.max_bytes, self.advice)
+
     def _like_new(self) -> Self:
         fresh = object.__new__(type(self))
         fresh.__dict__.update(self.__dict__)
@@ -215,6 +242,7 @@ class OnlineLearner(Predictor):
         spaces = [self._space, self._space.extended(y)]
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
+        self._require_space(block)
         happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
         self._update(forecast, Phi, spaces[1])
         self._commit(block, spaces[1], happened)
@@ -225,6 +253,7 @@ class OnlineLearner(Predictor):
         for y in ys:
             spaces.append(spaces[-1].extended(y))
         Phi = spaces[-1].embed_many(ys)
+        self._require_space(chunk)
         try:
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn

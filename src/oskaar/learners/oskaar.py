@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from oskaar.arrays import Array, fit_columns
-from oskaar.inputs import Block
-from oskaar.learners.base import require_lam, require_loss
+from oskaar.features import FeatureMap
+from oskaar.inputs import Block, Inputs
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
+from oskaar.learners.engines import make_engine
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
-from oskaar.solvers.exact import Chunk, ExactSolver, Forecast
 
 
 class OSKAAR(OnlineLearner):
@@ -25,8 +26,12 @@ class OSKAAR(OnlineLearner):
         Gaussian(sqrt(d)) + 1 for d numbers, Cosine() + 1 for sparse and dict rows.
     lam: regularisation, > 0. With kernels of size 1, 0.1 to 1 is a good start.
     shifted: the variant with guarantees in high probability (Theorem Avg cumulative risk).
+    features: a map to vectors of a fixed dimension (`oskaar.features`), in place of the kernel.
+    budget: the same in a word: Nystrom features on at most so many inputs. Cost and memory of a round are then
+        constant, for streams that never end.
+    max_bytes: refuse to grow past this much memory; `cost()` says what is held.
 
-    A round costs one triangular solve, O(t^2), and memory is t^2 / 2 numbers.
+    A round costs one triangular solve, O(t^2), and memory is t^2 / 2 numbers; with D features O(D^2) and D^2.
     Equivalent to tests/naive.py::oskaar. Regret: Theorem FirstRegretBound, `theory.oskaar_bound`.
 
     >>> from oskaar import OSKAAR, kernels, losses
@@ -39,10 +44,21 @@ class OSKAAR(OnlineLearner):
     ([1, 2], 4)
     """
 
-    def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1.0, shifted: bool = False) -> None:
+    def __init__(
+        self,
+        loss: Loss,
+        kernel: Any = None,
+        lam: float = 1.0,
+        shifted: bool = False,
+        features: FeatureMap | None = None,
+        budget: int | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
         self.lam = require_lam(lam)
         self.shifted = bool(shifted)
-        super().__init__(require_loss(loss), kernel)
+        self.features, self.budget = features, budget
+        self._map = features_for(kernel, features, budget, self.lam)
+        super().__init__(require_loss(loss), kernel, max_bytes)
 
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
@@ -52,7 +68,7 @@ class OSKAAR(OnlineLearner):
         answers: list[Any] = []
         for lo in range(0, block.n, PANEL):
             part = block.part(lo, min(lo + PANEL, block.n))
-            G = self._solver.forecast_each(self._inputs.against(part), self._inputs.diagonal(part))
+            G = self._engine.each(part)
             answers += self._space.decode_many(fit_columns(G, self._space.p))
         return answers
 
@@ -61,7 +77,7 @@ class OSKAAR(OnlineLearner):
 
         (t,), or (n, t) for a block of n rows.
         """
-        weights = self._solver.label_weights(self._forecast(self._inputs.parse(x)))
+        weights: Array = self._engine.label_weights(self._inputs.parse(x))
         return weights if self.loss.parts else weights[0]
 
     def average_estimate(self, x: Any) -> Array:
@@ -74,25 +90,43 @@ class OSKAAR(OnlineLearner):
 
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
-        return self._solver.effective_dimension()
+        return float(self._engine.solver.effective_dimension())
+
+    def _new_inputs(self) -> Inputs:
+        return inputs_for([self.kernel], [self._map], self.loss.parts)
 
     def _restart(self) -> None:
-        self._solver = ExactSolver(self.lam, self.shifted)
+        self._engine = make_engine(self._inputs, self._map, self.lam, self.shifted)
 
-    def _forecast(self, block: Block) -> Forecast:
-        return self._solver.forecast(self._inputs.against(block), self._inputs.corner(block))
+    def _room(self) -> int:
+        return int(self._engine.room)
 
-    def _update(self, forecast: Forecast, Phi: Array, space: Space) -> None:
-        self._solver.update(forecast, Phi)
+    def _operations(self) -> int:
+        return int(self._engine.operations)
 
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Chunk:
-        return self._solver.forecast_chunk(self._inputs.against(chunk), self._inputs.corner(chunk), Phi, ends)
+    def _growth(self, rows: int) -> int:
+        return int(self._engine.growth(rows))
 
-    def _append(self, ahead: Chunk) -> None:
-        self._solver.append(ahead)
+    @property
+    def advice(self) -> str:  # type: ignore[override]
+        """What to do when memory ends."""
+        return str(self._engine.advice)
+
+    def _forecast(self, block: Block) -> Any:
+        return self._engine.forecast(block)
+
+    def _update(self, forecast: Any, Phi: Array, space: Space) -> None:
+        self._engine.learn(forecast, Phi)
+
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Any:
+        return self._engine.forecast_chunk(chunk, Phi, ends)
+
+    def _append(self, ahead: Any) -> None:
+        self._engine.learn_chunk(ahead)
 
     def _average(self, x: Any) -> Array:
-        return self._solver.average(self._forecast(self._inputs.parse(x)))
+        average: Array = self._engine.average(self._inputs.parse(x))
+        return average
 
     def __repr__(self) -> str:
         shifted = ", shifted=True" if self.shifted else ""

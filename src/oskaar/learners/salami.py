@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from oskaar import theory
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.features import FeatureMap, Nystrom
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import require_lam, require_loss, require_positive
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.changes import Change, Changes
+from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
-from oskaar.solvers.restarts import OPEN, RestartSolver
-from oskaar.solvers.starts import StartSolver
 
 GRID = (0.05, 0.5)
 """The default lams."""
@@ -32,9 +32,9 @@ GRID = (0.05, 0.5)
 
 @dataclass
 class Ahead:
-    """Rounds to come: a block of each solver, the mixture after the rounds that were observed, estimates."""
+    """Rounds to come: the experts' blocks, the mixture after the rounds that were observed, estimates."""
 
-    blocks: list[Any]
+    begun: Begun
     mixture: Mixture
     changes: Changes
     G: Array
@@ -55,7 +55,11 @@ class SALAMI(OnlineLearner):
         adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2).
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
     shifted: Algorithm 3, with guarantees in high probability.
+    features: a feature map (`oskaar.features`) or a list of them to mix, in place of the kernel.
+    budget: Nystrom features on at most so many inputs for each kernel, for streams that never end. With features
+        or a budget restarts are geometric, and new experts choose their inputs anew.
     window: keep only the last so many rows, for ever in bounded memory.
+    max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     project: experts' estimates on the unit ball, which holds every phi; False is the paper to the letter.
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
 
@@ -77,19 +81,26 @@ class SALAMI(OnlineLearner):
         eta: float | Literal["theory"] = 0.5,
         restarts: Literal["all", "geometric"] | None = "all",
         shifted: bool = False,
+        features: FeatureMap | list[FeatureMap] | None = None,
         window: int | None = None,
         project: bool = True,
         bound: float | None = None,
+        budget: int | None = None,
+        max_bytes: int | None = None,
     ) -> None:
         self.lam = GRID if lam is None else lam
         self.lams = _grid(self.lam)
         self.kernels = _kernels(kernel)
+        self.features, self.budget = features, budget
+        self._maps = _maps(self.kernels, features, budget, min(self.lams))
         self.restarts = _restarts(restarts)
+        if self._maps and self.restarts == "all":
+            self.restarts = "geometric"
         self.shifted, self.project, self.bound = bool(shifted), bool(project), bound
         self.window = _window(window)
         self.eta = eta
         self.rate = _rate(eta, self.project, self.kernels, bound)
-        super().__init__(require_loss(loss), kernel)
+        super().__init__(require_loss(loss), kernel, max_bytes)
 
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
@@ -110,23 +121,41 @@ class SALAMI(OnlineLearner):
         return list(self._changes.found)
 
     def expert_weights(self) -> Array:
-        """The weights (kernels, lams), summed over restarts."""
+        """The weights (kernels or feature maps, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
-        return weights.reshape(len(self.kernels), len(self.lams))
+        return weights.reshape(-1, len(self.lams))
 
     # ---------------------------------------------------------------- the five methods of a learner
 
     def _new_inputs(self) -> Inputs:
-        return Inputs(*self.kernels, parts=self.loss.parts)
+        maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self.kernels)
+        kernels = [None] * len(maps) if self._maps else self.kernels
+        learning = any(isinstance(m, Nystrom) for m in maps)
+        return inputs_for(kernels, maps, self.loss.parts, keep=learning)
 
     def _restart(self) -> None:
-        scale = 4.0 if self.shifted else 1.0
-        self._solvers = [self._new_solver(scale * lam) for _ in self.kernels for lam in self.lams]
-        self._mixture = Mixture(self.rate, len(self._solvers))
+        lams = [4.0 * lam if self.shifted else lam for lam in self.lams]
+        self._experts: KernelExperts | FeatureExperts
+        if self._maps:
+            self._experts = FeatureExperts(self._inputs, self._maps, lams, self.restarts, self.window)
+        else:
+            self._experts = KernelExperts(self._inputs, lams, self.restarts, self.window)
+        self._mixture = Mixture(self.rate, len(self._experts.solvers))
         self._changes = Changes()
 
     def _room(self) -> int:
-        return OPEN if self.restarts == "all" else 1
+        return self._experts.room
+
+    def _operations(self) -> int:
+        return self._experts.operations
+
+    def _growth(self, rows: int) -> int:
+        return self._experts.growth(rows)
+
+    @property
+    def advice(self) -> str:  # type: ignore[override]
+        """What to do when memory ends."""
+        return self._experts.advice
 
     def _forecast(self, block: Block) -> Ahead:
         return self._estimate(self._begin(block, [block.n]), 0, self._space)
@@ -146,34 +175,23 @@ class SALAMI(OnlineLearner):
         return ahead
 
     def _append(self, ahead: Ahead) -> None:
-        for solver, block in zip(self._solvers, ahead.blocks, strict=True):
-            solver.commit(block)
+        self._experts.commit(ahead.begun)
         self._mixture, self._changes = ahead.mixture, ahead.changes
 
     def _commit(self, block: Block, space: Space, happened: Any) -> None:
         super()._commit(block, space, happened)
-        self._inputs.forget(self._inputs.n - self._solvers[0].rows)
+        self._experts.tidy(block)
 
     # ---------------------------------------------------------------- inside
 
-    def _new_solver(self, lam: float) -> RestartSolver | StartSolver:
-        if self.restarts == "all":
-            return RestartSolver(lam, self.window)
-        return StartSolver(lam, self.window, first_only=self.restarts is None)
-
     def _begin(self, chunk: Block, ends: Any) -> Ahead:
-        blocks: list[Any] = []
-        for which in range(len(self.kernels)):
-            B, D = self._inputs.against(chunk, which).T, self._inputs.corner(chunk, which)
-            mine = self._solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
-            blocks += [solver.begin(B, D, ends) for solver in mine]
-        return Ahead(blocks, self._mixture, self._changes, np.zeros((0, 0)))
+        return Ahead(self._experts.begin(chunk, ends), self._mixture, self._changes, np.zeros((0, 0)))
 
     def _estimate(self, ahead: Ahead, i: int, space: Space) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
-        ahead.restarts = ahead.blocks[0].restarts(i)
+        ahead.restarts = ahead.begun.blocks[0].restarts(i)
         ahead.weights = ahead.mixture.weights(ahead.restarts)
-        ahead.experts = [self._inside(block.estimates(i), space) for block in ahead.blocks]
+        ahead.experts = [self._inside(block.estimates(i), space) for block in ahead.begun.blocks]
         mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(ahead.weights, ahead.experts, strict=True)]
         ahead.G = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
         return ahead
@@ -186,7 +204,7 @@ class SALAMI(OnlineLearner):
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
         ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
         ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, ahead.mixture.logs.max(axis=0))
-        for block in ahead.blocks:
+        for block in ahead.begun.blocks:
             block.observe(i, target)
 
     def _shift(self, E: Array, G: Array) -> Array:
@@ -208,10 +226,10 @@ class SALAMI(OnlineLearner):
 
     def _alive(self) -> NDArray[np.int64]:
         """The restarts of the next round."""
-        solver = self._solvers[0]
-        if self.restarts is None and self.rounds:
-            return solver.starts_alive
-        return np.append(solver.starts_alive, self.rounds)
+        alive = self._experts.starts_alive
+        if self.restarts is None and len(alive):
+            return alive
+        return np.append(alive, self.rounds)
 
     def __repr__(self) -> str:
         settings = f"lam={self.lam!r}, eta={self.eta!r}, restarts={self.restarts!r}"
@@ -241,6 +259,16 @@ def _kernels(kernel: Any) -> list[Any]:
     if any(a == b for i, a in enumerate(kernel) for b in kernel[:i]):
         raise ValueError("each kernel must be in the list once: repeated experts only cost time.")
     return list(kernel)
+
+
+def _maps(kernels: list[Any], features: Any, budget: Any, ridge: float) -> list[FeatureMap]:
+    """A map for each kernel, or the maps themselves; none for the exact learner."""
+    if isinstance(features, (list, tuple)):
+        maps = [features_for(None, m, budget, ridge) for m in features]
+    else:
+        maps = [features_for(kernel, features, budget, ridge) for kernel in kernels]
+        maps = maps[:1] if features is not None else maps
+    return [m for m in maps if m is not None]
 
 
 def _restarts(restarts: Any) -> Any:

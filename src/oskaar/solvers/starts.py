@@ -17,6 +17,17 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.exact import ExactSolver, Forecast
 
 
+def outlives(starts: NDArray[np.int64], rounds: int) -> NDArray[np.bool_]:
+    """Whether experts that started at these rounds, counted from 0, are still there for round `rounds`.
+
+    >>> outlives(np.array([0, 1, 2]), 6)
+    array([ True,  True, False])
+    """
+    s = starts + 1  # the paper counts rounds from 1
+    alive: NDArray[np.bool_] = (starts == 0) | (rounds - starts < 4 * (s & -s))
+    return alive
+
+
 class StartSolver:
     """A few restarts of KAAR. `lam` is used as it is; `window` bounds the rows that any expert has seen.
 
@@ -60,8 +71,7 @@ class StartSolver:
         """Whether an expert is still there for the next round."""
         if self.window is not None and self.rows - row > self.window:
             return False
-        s = start + 1  # the paper counts rounds from 1
-        return start == 0 or self.rounds - start < 4 * (s & -s)
+        return bool(outlives(np.array([start]), self.rounds)[0])
 
 
 class StartBlock:

@@ -1,0 +1,221 @@
+r"""Nystrom features on a dictionary of inputs that is chosen online by ridge leverage scores.
+
+With atoms D, K_DD = L L^T:    z(x) = L^-1 k(D, x),   <z(x), z(x')> = k(x, D) K_DD^-1 k(D, x')            (1)
+the inner product of the projections of k(x, .) and k(x', .) on the span of the atoms.
+
+KORS (Calandriello, Lazaric, Valko 2017; Jezequel, Gaillard, Rudi 2019) takes x up with probability
+
+    p = min(1, beta tau),   r = (k(x, x) - k_D^T S (S^T K_DD S + mu I)^-1 S^T k_D) / mu,   tau = r / (1 + r)  (2)
+
+where tau is the leverage of x beside the atoms, weighted by S = diag(1 / sqrt(p)) of their own turn. A new atom
+is a new coordinate: nothing changes in the features of the rows before it, which are 0 there. At the budget the
+dictionary stays as it is.
+Equivalent to tests/naive.py::nystrom, which projects every row on the atoms of its time.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows, Sheet
+from oskaar.features.base import FeatureMap
+from oskaar.kernels import Kernel, as_kernel
+from oskaar.rows import count, joined, nbytes, pick, widened
+
+RESOLUTION = 1e-6
+"""A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already."""
+
+
+class Nystrom(FeatureMap):
+    """Features on at most `budget` inputs, taken up as they come.
+
+    kernel: as a learner takes it; None is the default for the rows.
+    budget: how many atoms there may be, and so the number of features.
+    ridge: mu, the scale below which a direction does not matter; the learner's lam is right.
+    beta: how eagerly inputs are taken up; 10 keeps all but those that are well represented.
+    seed: of the draws, one for each row.
+    reproject: True projects past rows on every new atom too, as PKAWV's theorem asks: the learner then keeps
+        all rows, and a round that brings an atom costs t times the dictionary.
+
+    >>> map = Nystrom(budget=2)
+    >>> Z, map = map.seen(np.array([[0.0], [0.0], [2.0], [9.0]]))
+    >>> Z.shape, map.size      # the second row is the first again; at the third the budget is spent
+    ((4, 2), 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        budget: int = 256,
+        ridge: float = 1.0,
+        beta: float = 10.0,
+        seed: int = 0,
+        reproject: bool = False,
+    ) -> None:
+        if isinstance(budget, bool) or budget != int(budget) or budget < 1:
+            raise ValueError(f"budget must be a whole number >= 1, got {budget}: it is the number of atoms.")
+        for name, value in (("ridge", ridge), ("beta", beta)):
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be finite and > 0, got {value}.")
+        self.kernel, self.budget, self.ridge, self.beta = kernel, int(budget), float(ridge), float(beta)
+        self.seed, self.reproject = int(seed), bool(reproject)
+        self.dim = self.budget
+        self._clear()
+
+    def _clear(self) -> None:
+        self.objects = bool(getattr(self.kernel, "objects", False))
+        self.atoms: Rows = None
+        self.size = 0
+        self.rows = 0
+        self._chosen: Kernel | None = None
+        self._inverse = Sheet(np.zeros((0, 0)))  # L^-1
+        self._leverage = Sheet(np.zeros((0, 0)))  # inverse factor of S^T K_DD S + mu I
+        self._weights = np.zeros(0)
+
+    @property
+    def full(self) -> bool:
+        """Whether the budget is spent."""
+        return self.size >= self.budget
+
+    @property
+    def kappa(self) -> float:
+        """The kernel's: projections are not longer."""
+        kernel = self._chosen or self.kernel
+        return kernel.kappa if isinstance(kernel, Kernel) else float("inf")
+
+    @property
+    def nbytes(self) -> int:
+        """Atoms and factors."""
+        factors = self._inverse.view.nbytes + self._leverage.view.nbytes + self._weights.nbytes
+        return int(factors + (nbytes(self.atoms) if self.size else 0))
+
+    def __call__(self, X: Rows) -> Array:
+        """z of each row, from the atoms so far (1)."""
+        if not self.size:
+            return np.zeros((count(X), 0))
+        return self._against(X) @ self._inverse.view.T
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        """Features of rows that come one after the other, each of them first taken up where (2) says so."""
+        if self.full or not count(X):
+            return self(X), self
+        growth = _Growth(self, X)
+        growth.run()
+        return growth.Z, self._grown(growth, X)
+
+    def fresh(self, recent: Rows | None = None) -> FeatureMap:
+        """An empty dictionary that has seen the recent rows only."""
+        new = copy.copy(self)
+        new._clear()
+        return new if recent is None or not count(recent) else new.seen(recent)[1]
+
+    def _against(self, X: Rows) -> Array:
+        assert self._chosen is not None
+        return np.asarray(self._chosen(X, widened(self.atoms, X)), dtype=float)
+
+    def _grown(self, growth: _Growth, X: Rows) -> Self:
+        """The map after the rows of a growth."""
+        new = copy.copy(self)
+        new.rows += count(X)
+        new._chosen = growth.kernel
+        new.objects = growth.kernel.objects
+        if growth.taken:
+            chosen = pick(X, growth.taken)
+            new.atoms = joined(self.atoms, chosen) if self.size else chosen
+            new.size += len(growth.taken)
+            new._inverse = _bordered(self._inverse, growth.Z[growth.taken])
+            new._leverage = _bordered(self._leverage, growth.S_rows())
+            new._weights = np.append(self._weights, growth.weights)
+        if new.full:
+            new._leverage, new._weights = Sheet(np.zeros((0, 0))), np.zeros(0)  # nothing is taken up any more
+        return new
+
+    def __repr__(self) -> str:
+        return f"Nystrom({self.kernel!r}, budget={self.budget}, ridge={self.ridge:g}, seed={self.seed})"
+
+
+class _Growth:
+    """Rows met in turn: their features Z, their leverage coordinates S, which of them are taken up."""
+
+    def __init__(self, map: Nystrom, X: Rows) -> None:
+        self.map, self.X, self.n = map, X, count(X)
+        self.kernel = map._chosen or as_kernel(map.kernel, X)
+        self.taken: list[int] = []
+        self.weights: list[float] = []
+        self._roots: list[float] = []
+        self.draws = uniforms(map.seed, map.rows, self.n)
+        K = map._against(X) if map.size else np.zeros((self.n, 0))
+        self.diagonal = np.asarray(self.kernel.diag(X), dtype=float)
+        self.Z = K @ map._inverse.view.T
+        self.S = (K * map._weights) @ map._leverage.view.T
+        self.left = self.diagonal - np.einsum("ij,ij->i", self.Z, self.Z)
+        self.spread = self.diagonal - np.einsum("ij,ij->i", self.S, self.S)
+
+    def run(self) -> None:
+        """Take rows up until the rows or the budget end."""
+        i = 0
+        while self.map.size + len(self.taken) < self.map.budget:
+            r = np.maximum(self.spread[i:], 0.0) / self.map.ridge
+            p = np.minimum(1.0, self.map.beta * r / (1 + r))  # (2)
+            wanted = (self.draws[i:] < p) & (self.left[i:] > RESOLUTION * self.diagonal[i:])
+            if not wanted.any():
+                return
+            first = int(np.argmax(wanted))
+            self._take(i + first, float(p[first]))
+            i += first + 1
+
+    def _take(self, i: int, p: float) -> None:
+        """Row i is an atom: a coordinate more for it and for the rows after it."""
+        k = np.asarray(self.kernel(pick(self.X, slice(i, None)), pick(self.X, [i])), dtype=float)[:, 0]
+        k[0] = self.diagonal[i]
+        column = np.zeros(self.n)
+        column[i:] = (k - self.Z[i:] @ self.Z[i]) / np.sqrt(self.left[i])
+        self.Z = np.column_stack([self.Z, column])
+        self.left[i:] -= column[i:] ** 2
+        weight = 1 / np.sqrt(p)
+        root = np.sqrt(max(self.map.ridge + weight**2 * self.spread[i], self.map.ridge))
+        column = np.zeros(self.n)
+        column[i:] = weight * (k - self.S[i:] @ self.S[i]) / root
+        self.S = np.column_stack([self.S, column])
+        self.spread[i:] -= column[i:] ** 2
+        self.taken.append(i)
+        self.weights.append(float(weight))
+        self._roots.append(float(root))
+
+    def S_rows(self) -> Array:
+        """The rows that the new atoms add to the factor of S^T K_DD S + mu I."""
+        rows = np.array(self.weights)[:, None] * self.S[self.taken]
+        for j, root in enumerate(self._roots):
+            rows[j, self.S.shape[1] - len(self.taken) + j] = root
+        return rows
+
+
+def uniforms(seed: int, start: int, n: int) -> Array:
+    """The numbers start .. start + n - 1 of a fixed sequence of uniform draws (splitmix64).
+
+    >>> bool((uniforms(1, 0, 5)[2:] == uniforms(1, 2, 3)).all())
+    True
+    """
+    with np.errstate(over="ignore"):
+        x = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        x += np.uint64(seed % 2**64) * np.uint64(0xD1342543DE82EF95)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    draws: Array = (x >> np.uint64(11)).astype(float) * 2.0**-53
+    return draws
+
+
+def _bordered(inverse: Sheet, rows: Array) -> Sheet:
+    """The inverse of a triangular factor that grows by the rows [W, R]."""
+    m, n = inverse.view.shape[0], len(rows)
+    W, R = rows[:, :m], rows[:, m:]
+    corner = np.linalg.inv(R) if n > 1 else 1.0 / R
+    grown = inverse.extended(m + n, m + n)
+    grown.view[m:, :m] = -(corner @ W) @ inverse.view
+    grown.view[m:, m:] = np.tril(corner)
+    grown.view[:m, m:] = 0.0
+    return grown

@@ -1,0 +1,172 @@
+r"""Where SALAMI's experts come from: restarts on kernel values, or on features in constant memory.
+
+Experts are ordered by kernel, then lam; each (kernel, lam) has a solver that holds its restarts. `begin` makes the
+rounds to come, a block for each solver, and changes nothing; `commit` learns them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oskaar.features import FeatureMap
+from oskaar.inputs import Block, Inputs
+from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.featurestarts import FeatureStarts
+from oskaar.solvers.restarts import OPEN, RestartSolver
+from oskaar.solvers.starts import StartSolver
+
+ROUNDS = 32
+"""Rounds that a stream with features learns at a time."""
+
+
+@dataclass
+class Begun:
+    """Rounds to come: a block of each solver, and the maps that have seen them."""
+
+    blocks: list[Any]
+    maps: Any = None
+
+
+class KernelExperts:
+    """All rows, or those of a window, are kept."""
+
+    advice = "give window= or budget=, or raise the limit"
+
+    def __init__(self, inputs: Inputs, lams: list[float], restarts: str | None, window: int | None) -> None:
+        self.inputs, self.lams, self.restarts, self.window = inputs, lams, restarts, window
+        self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels for lam in lams]
+
+    def _solver(self, lam: float) -> RestartSolver | StartSolver:
+        if self.restarts == "all":
+            return RestartSolver(lam, self.window)
+        return StartSolver(lam, self.window, first_only=self.restarts is None)
+
+    @property
+    def room(self) -> int:
+        """How many rows the next chunk may have."""
+        return OPEN if self.restarts == "all" else 1
+
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the experts started."""
+        starts: NDArray[np.int64] = self.solvers[0].starts_alive
+        return starts
+
+    @property
+    def operations(self) -> int:
+        """About how many operations a round takes."""
+        n = self.inputs.n
+        experts = 1 if self.restarts == "all" else max(1, len(self.starts_alive)) // 2
+        return len(self.solvers) * 4 * n * n * experts
+
+    def growth(self, rows: int) -> int:
+        """An upper bound of the memory that so many more rows take."""
+        n = self.inputs.n
+        panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
+        each = panels * PANEL * (n + rows + PANEL) + 64 * (n + rows)
+        return 8 * len(self.solvers) * each * (1 if self.restarts == "all" else 2)
+
+    def begin(self, chunk: Block, ends: Any) -> Begun:
+        """Rounds to come."""
+        blocks: list[Any] = []
+        for which in range(len(self.inputs.kernels)):
+            B, D = self.inputs.against(chunk, which).T, self.inputs.corner(chunk, which)
+            mine = self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
+            blocks += [solver.begin(B, D, ends) for solver in mine]
+        return Begun(blocks)
+
+    def commit(self, begun: Begun) -> None:
+        """Learn rounds whose targets were observed."""
+        for solver, block in zip(self.solvers, begun.blocks, strict=True):
+            solver.commit(block)
+
+    def tidy(self, block: Block) -> None:
+        """Forget rows that no expert uses, after the rows of a round were kept."""
+        self.inputs.forget(self.inputs.n - self.solvers[0].rows)
+
+
+class FeatureExperts:
+    """Restarts on features. New experts take a new version of a map that is full: features follow the world."""
+
+    advice = "take a smaller budget, or raise the limit"
+
+    def __init__(
+        self, inputs: Inputs, maps: list[FeatureMap], lams: list[float], restarts: str | None, window: int | None
+    ) -> None:
+        self.inputs, self.lams, self.parts = inputs, lams, inputs.parts
+        self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
+        self.originals = maps
+        first_only = restarts is None
+        self.solvers = [FeatureStarts(lam, window, first_only) for _ in maps for lam in lams]
+        self.alone = first_only and window is not None
+        self.renewed = not first_only
+        self.period = 2 ** int(np.ceil(np.log2(2 * max(m.dim for m in maps))))
+        self.rounds = 0
+
+    @property
+    def room(self) -> int:
+        """How many rows the next chunk may have; it ends where a new version may begin."""
+        return 1 if self.alone or self.parts else min(ROUNDS, self.period - self.rounds % self.period)
+
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the experts started."""
+        return self.solvers[0].starts_alive
+
+    @property
+    def operations(self) -> int:
+        """About how many operations a round takes."""
+        return sum(
+            int((stack.starts >= 0).sum()) * (5 * stack.A.shape[1] ** 2 + 2 * stack.A.shape[1] ** 3 // 64)
+            for solver in self.solvers
+            for stack in solver.stacks.values()
+        )
+
+    def growth(self, rows: int) -> int:
+        """An upper bound of the memory that so many more rows take: a slot, and wider arrays."""
+        total = 0
+        for which, versions in enumerate(self.maps):
+            D = versions[max(versions)].dim
+            for solver in self._solvers_of(which):
+                for stack in solver.stacks.values():
+                    total += 8 * 8 * (2 * D * D + 64 * D) if len(stack.starts) >= len(stack.A) else 0
+                    total += stack.nbytes // 2 if stack.A.shape[1] < D else 0
+        return total
+
+    def begin(self, chunk: Block, ends: Any) -> Begun:
+        """Rounds to come, and the maps after them."""
+        blocks, after = [], []
+        for which, versions in enumerate(self.maps):
+            seen = {version: m.seen(chunk.rows) for version, m in versions.items()}
+            after.append({version: m for version, (_, m) in seen.items()})
+            features = {version: Z for version, (Z, _) in seen.items()}
+            blocks += [solver.begin(features, ends) for solver in self._solvers_of(which)]
+        return Begun(blocks, after)
+
+    def commit(self, begun: Begun) -> None:
+        """Learn rounds whose targets were observed."""
+        for solver, block in zip(self.solvers, begun.blocks, strict=True):
+            solver.commit(block)
+        self.maps = begun.maps
+        self.rounds = self.solvers[0].rounds
+
+    def tidy(self, block: Block) -> None:
+        """Start a new version where it is time, forget those that no expert uses and rows that are old."""
+        most = max(m.dim for m in self.originals)
+        if self.inputs.keep and self.inputs.n >= 2 * most:
+            self.inputs.forget(self.inputs.n - most)
+        for which, versions in enumerate(self.maps):
+            newest = max(versions)
+            used = set().union(*(solver.versions for solver in self._solvers_of(which)), {newest})
+            self.maps[which] = {version: m for version, m in versions.items() if version in used}
+            due = self.renewed and self.rounds % self.period == 0
+            if due and getattr(versions[newest], "full", False):
+                recent = self.inputs.latest(most, block)
+                self.maps[which][newest + 1] = self.originals[which].fresh(recent)
+
+    def _solvers_of(self, which: int) -> list[FeatureStarts]:
+        return self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
