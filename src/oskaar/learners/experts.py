@@ -1,7 +1,7 @@
 r"""Where SALAMI's experts come from: restarts on kernel values, or on features in constant memory.
 
-Experts are ordered by kernel, then lam; each (kernel, lam) has a solver that holds its restarts. `begin` makes the
-rounds to come, a block for each solver, and changes nothing; `commit` learns them.
+Kinds of experts are ordered by kernel, then lam. `begin` makes the rounds to come, a block for each solver, and
+changes nothing; `commit` learns them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.restarts import OPEN, RestartSolver
+from oskaar.solvers.stacks import OPEN_ROWS
 from oskaar.solvers.starts import StartSolver
 
 ROUNDS = 32
@@ -70,7 +72,12 @@ class KernelExperts:
         each = panels * PANEL * (n + rows + PANEL) + 64 * (n + rows)
         return 8 * len(self.solvers) * each * (1 if self.restarts == "all" else 2)
 
-    def begin(self, chunk: Block, ends: Any) -> Begun:
+    @property
+    def kinds(self) -> int:
+        """How many kinds of experts there are: kernels times lams."""
+        return len(self.solvers)
+
+    def begin(self, chunk: Block, ends: Any, targets: Array | None) -> Begun:
         """Rounds to come."""
         blocks: list[Any] = []
         for which in range(len(self.inputs.kernels)):
@@ -78,6 +85,10 @@ class KernelExperts:
             mine = self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
             blocks += [solver.begin(B, D, ends) for solver in mine]
         return Begun(blocks)
+
+    def estimates(self, begun: Begun, i: int) -> list[Array]:
+        """What the experts say of round i, (S, n, p) for each kind."""
+        return [block.estimates(i) for block in begun.blocks]
 
     def commit(self, begun: Begun) -> None:
         """Learn rounds whose targets were observed."""
@@ -101,10 +112,10 @@ class FeatureExperts:
         self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
         self.originals = maps
         first_only = restarts is None
-        self.solvers = [FeatureStarts(lam, window, first_only) for _ in maps for lam in lams]
+        self.starts = [FeatureStarts(lams, window, first_only) for _ in maps]
         self.alone = first_only and window is not None
         self.renewed = not first_only
-        self.period = 2 ** int(np.ceil(np.log2(2 * max(m.dim for m in maps))))
+        self.period = 2 ** int(np.ceil(np.log2(4 * max(m.dim for m in maps))))
         self.rounds = 0
 
     @property
@@ -113,46 +124,50 @@ class FeatureExperts:
         return 1 if self.alone or self.parts else min(ROUNDS, self.period - self.rounds % self.period)
 
     @property
+    def kinds(self) -> int:
+        """How many kinds of experts there are: maps times lams."""
+        return len(self.starts) * len(self.lams)
+
+    @property
     def starts_alive(self) -> NDArray[np.int64]:
         """The rounds, counted from 0, at which the experts started."""
-        return self.solvers[0].starts_alive
+        return self.starts[0].starts_alive
 
     @property
     def operations(self) -> int:
         """About how many operations a round takes."""
-        return sum(
-            int((stack.starts >= 0).sum()) * (5 * stack.A.shape[1] ** 2 + 2 * stack.A.shape[1] ** 3 // 64)
-            for solver in self.solvers
-            for stack in solver.stacks.values()
-        )
+        sizes = [(len(s.starts_alive) * len(self.lams), s.stack.Gram.shape[1]) for s in self.starts]
+        return sum(experts * (5 * D**2 + 2 * D**3 // OPEN_ROWS) for experts, D in sizes)
 
     def growth(self, rows: int) -> int:
-        """An upper bound of the memory that so many more rows take: a slot, and wider arrays."""
+        """An upper bound of the memory that so many more rows take: slots, and wider arrays."""
         total = 0
-        for which, versions in enumerate(self.maps):
-            D = versions[max(versions)].dim
-            for solver in self._solvers_of(which):
-                for stack in solver.stacks.values():
-                    total += 8 * 8 * (2 * D * D + 64 * D) if len(stack.starts) >= len(stack.A) else 0
-                    total += stack.nbytes // 2 if stack.A.shape[1] < D else 0
+        for versions, solver in zip(self.maps, self.starts, strict=True):
+            D, stack = versions[max(versions)].dim, solver.stack
+            if len(stack.starts) >= len(stack.Gram):
+                total += 4 * 8 * (1 + len(self.lams)) * D * (D + OPEN_ROWS)
+            total += stack.nbytes // 2 if stack.Gram.shape[1] < D else 0
         return total
 
-    def begin(self, chunk: Block, ends: Any) -> Begun:
-        """Rounds to come, and the maps after them."""
+    def begin(self, chunk: Block, ends: Any, targets: Array | None) -> Begun:
+        """Rounds to come, with their targets if no estimate is needed to tell them, and the maps after them."""
         blocks, after = [], []
-        for which, versions in enumerate(self.maps):
+        for versions, solver in zip(self.maps, self.starts, strict=True):
             seen = {version: m.seen(chunk.rows) for version, m in versions.items()}
             after.append({version: m for version, (_, m) in seen.items()})
-            features = {version: Z for version, (Z, _) in seen.items()}
-            blocks += [solver.begin(features, ends) for solver in self._solvers_of(which)]
+            blocks.append(solver.begin({version: Z for version, (Z, _) in seen.items()}, ends, targets))
         return Begun(blocks, after)
+
+    def estimates(self, begun: Begun, i: int) -> list[Array]:
+        """What the experts say of round i, (S, n, p) for each kind."""
+        return [E[:, l] for E in (block.estimates(i) for block in begun.blocks) for l in range(len(self.lams))]
 
     def commit(self, begun: Begun) -> None:
         """Learn rounds whose targets were observed."""
-        for solver, block in zip(self.solvers, begun.blocks, strict=True):
+        for solver, block in zip(self.starts, begun.blocks, strict=True):
             solver.commit(block)
         self.maps = begun.maps
-        self.rounds = self.solvers[0].rounds
+        self.rounds = self.starts[0].rounds
 
     def tidy(self, block: Block) -> None:
         """Start a new version where it is time, forget those that no expert uses and rows that are old."""
@@ -161,12 +176,9 @@ class FeatureExperts:
             self.inputs.forget(self.inputs.n - most)
         for which, versions in enumerate(self.maps):
             newest = max(versions)
-            used = set().union(*(solver.versions for solver in self._solvers_of(which)), {newest})
+            used = self.starts[which].versions | {newest}
             self.maps[which] = {version: m for version, m in versions.items() if version in used}
             due = self.renewed and self.rounds % self.period == 0
             if due and getattr(versions[newest], "full", False):
                 recent = self.inputs.latest(most, block)
                 self.maps[which][newest + 1] = self.originals[which].fresh(recent)
-
-    def _solvers_of(self, which: int) -> list[FeatureStarts]:
-        return self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]

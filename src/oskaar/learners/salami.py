@@ -140,7 +140,7 @@ class SALAMI(OnlineLearner):
             self._experts = FeatureExperts(self._inputs, self._maps, lams, self.restarts, self.window)
         else:
             self._experts = KernelExperts(self._inputs, lams, self.restarts, self.window)
-        self._mixture = Mixture(self.rate, len(self._experts.solvers))
+        self._mixture = Mixture(self.rate, self._experts.kinds)
         self._changes = Changes()
 
     def _room(self) -> int:
@@ -165,7 +165,7 @@ class SALAMI(OnlineLearner):
         self._append(forecast)
 
     def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Ahead:
-        ahead = self._begin(chunk, ends)
+        ahead = self._begin(chunk, ends, None if self.shifted else Phi)
         estimates = []
         for i, (lo, hi) in enumerate(spans(ends)):
             self._estimate(ahead, i, space)
@@ -184,14 +184,14 @@ class SALAMI(OnlineLearner):
 
     # ---------------------------------------------------------------- inside
 
-    def _begin(self, chunk: Block, ends: Any) -> Ahead:
-        return Ahead(self._experts.begin(chunk, ends), self._mixture, self._changes, np.zeros((0, 0)))
+    def _begin(self, chunk: Block, ends: Any, targets: Array | None = None) -> Ahead:
+        return Ahead(self._experts.begin(chunk, ends, targets), self._mixture, self._changes, np.zeros((0, 0)))
 
     def _estimate(self, ahead: Ahead, i: int, space: Space) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
         ahead.restarts = ahead.begun.blocks[0].restarts(i)
         ahead.weights = ahead.mixture.weights(ahead.restarts)
-        ahead.experts = [self._inside(block.estimates(i), space) for block in ahead.begun.blocks]
+        ahead.experts = [self._inside(E, space) for E in self._experts.estimates(ahead.begun, i)]
         mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(ahead.weights, ahead.experts, strict=True)]
         ahead.G = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
         return ahead

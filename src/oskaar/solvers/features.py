@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, Growing, fit_columns
 from oskaar.solvers.chunks import in_turn
@@ -253,19 +253,28 @@ class FeatureSolver:
         self.rounds += 1
 
 
-def inverse_factor(A: Array) -> Array:
-    """P upper triangular with P P^T = A^-1, for A = lam I + a Gram matrix, whose least eigenvalue is lam.
+def inverse_factor(A: Array, lam: float = 0.0) -> Array:
+    """P upper triangular with P P^T = (A + lam I)^-1, for a matrix whose least eigenvalue is at least lam.
 
     Where lam is below the rounding of A, the least that float64 can tell is added: the same matrix to its digits.
     """
     if not len(A):
         return np.zeros((0, 0))
-    try:
-        F = cholesky(A, check_finite=False)
-    except LinAlgError:
-        F = cholesky(A + np.eye(len(A)) * (len(A) * np.finfo(float).eps * np.trace(A)), check_finite=False)
-    P: Array = np.triu(dtrtri(F)[0])
+    F = _upper(A, lam)
+    if F is None:
+        F = _upper(A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)))
+    if F is None:
+        raise LinAlgError("the Gram matrix of the features is not finite")
+    P: Array = dtrtri(F, overwrite_c=1)[0]
     return P
+
+
+def _upper(A: Array, lam: float) -> Any:
+    """F upper triangular, with zeros below, and F^T F = A + lam I; None where rounding does not allow it."""
+    M = A.T.copy(order="F")
+    M[np.diag_indices_from(M)] += lam
+    F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
+    return None if failed else F
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:

@@ -1,8 +1,7 @@
 r"""KAAR in feature space, restarted now and then: O(log t) experts in constant memory each.
 
-The lifetimes are those of `solvers.starts`; the experts of one version of the features are a `Stack`. New experts
-take the newest version, so the features follow the world as well; a version ends with its last expert.
-Has the interface of RestartSolver, with features in place of kernel values.
+The lifetimes are those of `solvers.starts`. New experts take the newest version of the features, so that these
+follow the world as well. Has the interface of StartSolver, for all lams at once and several rounds at a time.
 """
 
 from __future__ import annotations
@@ -13,91 +12,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
-from oskaar.solvers.stacks import Stack, StackBlock
+from oskaar.solvers.stacks import Stack, begin
 from oskaar.solvers.starts import outlives
 
 
 class FeatureStarts:
-    """A few restarts of KAAR on features. `lam` is used as it is; `window` bounds the rounds an expert lives for."""
+    """A few restarts of KAAR on features. `lams` are used as they are; `window` bounds the rounds an expert lives.
 
-    def __init__(self, lam: float, window: int | None = None, first_only: bool = False) -> None:
-        self.lam, self.window, self.first_only = lam, window, first_only
-        self.stacks: dict[int, Stack] = {}
+    >>> solver = FeatureStarts([1.0])
+    >>> for _ in range(40):
+    ...     block = solver.begin({0: np.ones((1, 1))}, [1])
+    ...     block.observe(0, np.array([[2.0]])); solver.commit(block)
+    >>> solver.starts_alive.tolist()
+    [0, 15, 23, 27, 31, 33, 35, 37, 38, 39]
+    """
+
+    def __init__(self, lams: list[float], window: int | None = None, first_only: bool = False) -> None:
+        self.window, self.first_only = window, first_only
+        self.stack = Stack(lams)
         self.rounds = 0
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:
         """The rounds, counted from 0, at which the experts started."""
-        starts = [stack.starts[stack.starts >= 0] for stack in self.stacks.values()]
-        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *starts]))
+        return np.sort(self.stack.starts[self.stack.starts >= 0])
 
     @property
     def versions(self) -> set[int]:
         """The versions of the features that an expert still uses."""
-        return set(self.stacks)
+        return set(self.stack.versions[self.stack.starts >= 0].tolist())
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of the state."""
-        return sum(stack.nbytes for stack in self.stacks.values())
-
-    def begin(self, features: dict[int, Array], ends: Any) -> FeatureStartBlock:
-        """Rounds to come, with their features in each version that is in use; new experts take the last of them."""
-        return FeatureStartBlock(self, features, ends)
+    def begin(self, features: dict[int, Array], ends: Any, H: Array | None = None) -> FeatureStartBlock:
+        """Rounds to come, with their features in each version in use, and their targets if these are known."""
+        return FeatureStartBlock(self, features, ends, H)
 
     def commit(self, block: FeatureStartBlock) -> None:
         """Learn rounds whose targets were observed."""
-        rounds = self.rounds + block.n_rounds
-        for version, part in block.parts.items():
-            stack = self.stacks.setdefault(version, Stack(self.lam))
-            starts = np.where(self._lives(part.starts, rounds), part.starts, -1)
-            newborn = {j: self.rounds + birth for j, birth in enumerate(part.births)}
-            alive = {j: start for j, start in newborn.items() if self._lives(np.array([start]), rounds)[0]}
-            stack.commit(part, starts, alive)
-        self.stacks = {version: stack for version, stack in self.stacks.items() if (stack.starts >= 0).any()}
-        self.rounds = rounds
+        after = self.rounds + block.n_rounds
+        starts = np.where(self.lives(self.stack.starts, after), self.stack.starts, -1)
+        born = self.rounds + np.array(block.inner.births, dtype=np.int64)
+        alive = np.flatnonzero(self.lives(born, after))
+        self.stack.commit(block.inner, starts, {int(j): int(born[j]) for j in alive})
+        self.rounds = after
 
-    def _lives(self, starts: Any, rounds: int) -> NDArray[np.bool_]:
+    def lives(self, starts: Any, rounds: int) -> NDArray[np.bool_]:
         """Which experts are there for round `rounds`; slots that are empty have start -1."""
-        alive: NDArray[np.bool_] = (starts >= 0) & outlives(starts, rounds)
+        alive: NDArray[np.bool_] = (starts >= 0) & (starts <= rounds) & outlives(starts, rounds)
         return alive & (rounds - starts <= self.window) if self.window is not None else alive
 
 
 class FeatureStartBlock:
     """Rounds to come: `estimates` of all experts of round i, then `observe` its targets. Made by `begin`."""
 
-    def __init__(self, solver: FeatureStarts, features: dict[int, Array], ends: Any) -> None:
+    def __init__(self, solver: FeatureStarts, features: dict[int, Array], ends: Any, H: Array | None) -> None:
         self.n_rounds, self._solver = len(ends), solver
-        newest = max(features)
         births: list[int] = list(range(self.n_rounds))
         if solver.first_only:
-            births = [] if solver.stacks else [0]
-        used = sorted(solver.versions | {newest})
-        self.parts: dict[int, StackBlock] = {}
-        for version in used:
-            stack = solver.stacks.get(version) or Stack(solver.lam)
-            self.parts[version] = stack.begin(features[version], ends, births if version == newest else [])
-        starts = [np.append(part.starts, solver.rounds + np.array(part.births)) for part in self.parts.values()]
-        self.starts: NDArray[np.int64] = np.concatenate(starts).astype(np.int64)
+            births = [] if (solver.stack.starts >= 0).any() else [0]
+        self.inner = begin(solver.stack, features, ends, births, H)
+        born = solver.rounds + np.array(births, dtype=np.int64)
+        starts: NDArray[np.int64] = np.append(solver.stack.starts, born)
+        self._order = np.argsort(starts, kind="stable")
+        self._starts = starts[self._order]
 
-    def _alive(self, i: int) -> NDArray[np.intp]:
-        """The experts of round i, the oldest first."""
-        now = self._solver.rounds + i
-        here = np.flatnonzero((self.starts <= now) & self._solver._lives(self.starts, now))
-        return here[np.argsort(self.starts[here])]
+    def _alive(self, i: int) -> NDArray[np.bool_]:
+        return self._solver.lives(self._starts, self._solver.rounds + i)
 
     def restarts(self, i: int) -> NDArray[np.int64]:
         """The rounds, counted from 0, at which the experts of `estimates` started."""
-        return self.starts[self._alive(i)]
+        return self._starts[self._alive(i)]
 
     def estimates(self, i: int) -> Array:
-        """(S, n, p): what each expert says, the oldest first."""
-        said = [part.estimates(i) for part in self.parts.values()]
-        p = max(G.shape[2] for G in said)
-        wide = [np.pad(G, [(0, 0), (0, 0), (0, p - G.shape[2])]) if G.shape[2] < p else G for G in said]
-        return (np.concatenate(wide) if len(wide) > 1 else wide[0])[self._alive(i)]
+        """(S, L, n, p): what each expert says, the oldest first, for each lam."""
+        return self.inner.estimates(i)[self._order[self._alive(i)]]
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""
-        for part in self.parts.values():
-            part.observe(i, H)
+        self.inner.observe(i, H)

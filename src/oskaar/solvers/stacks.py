@@ -1,11 +1,12 @@
-r"""Several KAARs on the same features, started at different rounds, side by side in stacked arrays.
+r"""Several KAARs in feature space, started at different rounds, for several lams, side by side in stacked arrays.
 
-Each expert e is a `solvers.features.FeatureSolver` on the rows since its start; one that has seen nothing has
-A = lam I, P = I / sqrt(lam) and Theta = 0. Open rows are factorised for all experts at once:
+Each is a `solvers.features.FeatureSolver` on the rows since its start. A slot s holds the experts that started
+together, one for each lam l; they share Gram = Z^T Z and B = Z^T Phi. Open rows are factorised for all at once:
 
-    U_e = Z P_e,   L_e L_e^T = I + U_e U_e^T,   J_e = L_e^-1                        (E, m, D), (E, m, m)
+    P_sl P_sl^T = (Gram_s + lam_l I)^-1,   U_sl = Z P_sl,   L_sl L_sl^T = I + U_sl U_sl^T,   J_sl = L_sl^-1
 
-with rows of zeros in U_e before e started. Experts live in slots, which are used again when one has gone.
+with rows of zeros in U before a slot's start, so that they play no part. A slot has a version of the features.
+Slots are used again when their experts have gone.
 Equivalent to tests/naive.py::kaar for each expert on its own rows.
 """
 
@@ -19,40 +20,31 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.solvers.features import inverse_factor
 
-OPEN_ROWS = 64
+OPEN_ROWS = 96
 """Rows that are open before they are folded in."""
 
 
 class Stack:
-    """Experts on the features of one map.
-
-    `starts` has the round at which the expert of each slot started, -1 for an empty slot; `born` its first open row.
+    """Experts in slots. `starts` has the round at which a slot started, -1 for an empty one; `born` its first open
+    row; `versions` its features.
     """
 
-    def __init__(self, lam: float) -> None:
-        self.lam = lam
-        self.starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.born: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    def __init__(self, lams: list[float]) -> None:
+        self.lams = np.array(lams)
+        self.starts, self.born, self.versions = (np.zeros(0, dtype=np.int64) for _ in range(3))
         self.open = 0
-        self.Z, self.H = np.zeros((OPEN_ROWS, 0)), np.zeros((OPEN_ROWS, 0))
-        self.A, self.P, self.B, self.Theta = (np.zeros((0, 0, 0)) for _ in range(4))
-        self.U, self.J, self.C = np.zeros((0, OPEN_ROWS, 0)), np.zeros((0, OPEN_ROWS, OPEN_ROWS)), self._no_targets()
-
-    @staticmethod
-    def _no_targets() -> Array:
-        return np.zeros((0, OPEN_ROWS, 0))
+        self.Z: dict[int, Array] = {}
+        self.H = np.zeros((OPEN_ROWS, 0))
+        self.Gram, self.B = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
+        shape, rows = (0, len(lams)), OPEN_ROWS
+        self.P, self.Theta = np.zeros((*shape, 0, 0)), np.zeros((*shape, 0, 0))
+        self.U, self.J, self.C = (np.zeros((*shape, rows, n)) for n in (0, rows, 0))
 
     @property
     def nbytes(self) -> int:
         """The memory of the state."""
-        return sum(a.nbytes for a in vars(self).values() if isinstance(a, np.ndarray))
-
-    def begin(self, Z: Array, ends: Any, births: Any) -> StackBlock:
-        """Rounds to come, with features Z; `births` are those of them that bring a new expert. Changes nothing."""
-        Z = fit_columns(Z, max(Z.shape[1], self.A.shape[1]))
-        if len(ends) == 1 and len(Z) > 2 * max(OPEN_ROWS, Z.shape[1]):
-            return HedgedBlock(self, Z, ends, births)
-        return StackBlock(self, Z, ends, births)
+        arrays = [*vars(self).values(), *self.Z.values()]
+        return sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
 
     def commit(self, block: StackBlock, starts: Any, newborn: dict[int, int]) -> None:
         """Learn a block. `starts` of the slots from now on, -1 for those that end; `newborn` are the births, by
@@ -62,127 +54,168 @@ class Stack:
         places = np.flatnonzero(table < 0)[: len(newborn)]
         table[places] = list(newborn.values())
         table = table[: 1 + max(np.flatnonzero(table >= 0), default=-1)]
-        self._reserve(max(len(table), len(self.starts)), self.open + block.n, block.Z.shape[1], block.p)
-        for place in places:
-            self.A[place], self.P[place] = _scaled_eye(len(self.A[place]), self.lam)
-            self.B[place] = self.Theta[place] = 0.0
-        born = np.zeros(len(table), dtype=np.int64)
-        born[: len(self.born)] = self.born[: len(table)]
+        born, versions = _longer(self.born, len(table)), _longer(self.versions, len(table))
         born[places] = [self.open + block.spans[block.births[b]][0] for b in newborn]
+        versions[places] = block.newest
+        self._reserve(max(len(table), len(self.starts)), self.open + block.n, block.dim, block.p)
+        self._clear(places)
         self.open = block.write(self, places, list(newborn))
-        self.starts, self.born = table, born if self.open else np.zeros_like(born)
+        self.starts, self.versions = table, versions
+        self.born = born if self.open else np.zeros_like(born)
         if self.open >= OPEN_ROWS:
             self.fold()
+        used = set(versions[table >= 0].tolist())
+        self.Z = {version: Z for version, Z in self.Z.items() if version in used}
 
     def fold(self) -> None:
-        """Fold the open rows into A and B of every expert, and factorise afresh."""
-        Z, H = self.Z[: self.open], self.H[: self.open]
-        gram, moments = Z.T @ Z, Z.T @ H
+        """Fold the open rows into Gram and B of every slot, and factorise afresh."""
+        H = self.H[: self.open]
+        Z = {version: rows[: self.open] for version, rows in self.Z.items()}
+        whole = {version: (rows.T @ rows, rows.T @ H) for version, rows in Z.items()}
         for slot in np.flatnonzero(self.starts >= 0):
-            first = self.born[slot]
-            self.A[slot] += Z[first:].T @ Z[first:] if first else gram
-            self.B[slot] += Z[first:].T @ H[first:] if first else moments
-            self.P[slot] = inverse_factor(self.A[slot])
-            self.Theta[slot] = self.P[slot].T @ self.B[slot]
+            first, version = self.born[slot], self.versions[slot]
+            rows = Z[version][first:]
+            gram, moments = (rows.T @ rows, rows.T @ H[first:]) if first else whole[version]
+            self.Gram[slot] += gram
+            self.B[slot] += moments
+            for l, lam in enumerate(self.lams):
+                self.P[slot, l] = inverse_factor(self.Gram[slot], lam)
+        k = len(self.starts)
+        self.Theta[:k] = self.P[:k].swapaxes(2, 3) @ self.B[:k, None]
         self.open = 0
         self.born = np.zeros_like(self.born)
 
+    def _clear(self, places: Any) -> None:
+        """Empty slots for newborn experts."""
+        self.Gram[places] = self.B[places] = 0.0
+        self.Theta[places] = self.P[places] = 0.0
+        D = np.arange(self.Gram.shape[1])
+        for place in places:
+            self.P[place][:, D, D] = 1 / np.sqrt(self.lams)[:, None]
+
     def _reserve(self, slots: int, rows: int, dim: int, p: int) -> None:
-        """Room in all arrays; new features have lam I in A, new coordinates are 0."""
-        have, D = self.A.shape[:2]
-        slots = have if slots <= have else max(slots, have + 8)
-        rows, dim, p = max(self.U.shape[1], rows), max(D, dim), max(self.B.shape[2], p)
-        shapes = {"A": (dim, dim), "P": (dim, dim), "B": (dim, p), "Theta": (dim, p)}
-        shapes |= {"U": (rows, dim), "J": (rows, rows), "C": (rows, p)}
-        for name, shape in shapes.items():
-            setattr(self, name, _resized(getattr(self, name), (slots, *shape)))
-        self.Z, self.H = _resized(self.Z, (rows, dim)), _resized(self.H, (rows, p))
+        """Room in all arrays; new features have lam I, new coordinates are 0."""
+        have, D = self.Gram.shape[:2]
+        slots = have if slots <= have else max(slots, have + 4)
+        rows, dim, p = max(self.U.shape[2], rows), max(D, dim), max(self.B.shape[2], p)
+        L = len(self.lams)
+        self.Gram, self.B = _resized(self.Gram, slots, dim, dim), _resized(self.B, slots, dim, p)
+        self.P, self.Theta = _resized(self.P, slots, L, dim, dim), _resized(self.Theta, slots, L, dim, p)
+        self.U, self.C = _resized(self.U, slots, L, rows, dim), _resized(self.C, slots, L, rows, p)
+        self.J, self.H = _resized(self.J, slots, L, rows, rows), _resized(self.H, rows, p)
+        self.Z = {version: _resized(Z, rows, dim) for version, Z in self.Z.items()}
         new = np.arange(D, dim)
-        self.A[:have, new, new], self.P[:have, new, new] = self.lam, 1 / np.sqrt(self.lam)
+        self.P[:have, :, new, new] = 1 / np.sqrt(self.lams)[:, None]
 
 
 class StackBlock:
-    """Rounds to come: `estimates` of round i, then `observe` its targets. Made by `begin`.
+    """Rounds to come: `estimates` of round i, then `observe` its targets; or all targets at once.
 
-    Experts are the slots of the stack, then the births of the block.
+    features: the rows in each version that is in use; births: the rounds that bring a new slot, which takes the
+    newest version. Experts are the slots of the stack, then the births. Making a block changes nothing.
     """
 
-    def __init__(self, stack: Stack, Z: Array, ends: Any, births: Any) -> None:
-        self.Z, self.n, self.spans, self.births = Z, len(Z), spans(ends), list(births)
-        self.slots, self.starts = len(stack.starts), stack.starts
+    def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any, H: Array | None) -> None:
+        self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
+        self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}
+        self.newest, self.spans, self.births = max(features), spans(ends), list(births)
+        self.slots, self.starts, self.n = len(stack.starts), stack.starts, int(ends[-1])
         self.H = np.zeros((0, 0))
         self._prepare(stack)
+        self.known = H is not None and len(ends) == self.n
+        if H is not None and self.known:
+            self._observe_all(H)
 
     @property
     def p(self) -> int:
         """How many coordinates the targets have."""
         return self.H.shape[1]
 
+    def _rows(self, stack: Stack) -> Array:
+        """The features (E, 1, n, D) of each slot and birth, 0 before a birth."""
+        known = sorted(self.features)
+        every = np.stack([self.features[version] for version in known])
+        versions = np.append(stack.versions, np.full(len(self.births), self.newest))
+        Z = every[np.minimum(np.searchsorted(known, versions), len(known) - 1)]
+        for e, birth in enumerate(self.births, start=self.slots):
+            Z[e, : self.spans[birth][0]] = 0.0
+        return Z[:, None]
+
     def _prepare(self, stack: Stack) -> None:
-        k, m, (n, D), d = self.slots, stack.open, self.Z.shape, stack.A.shape[1]
-        U = np.zeros((k + len(self.births), n, D))
-        U[:k, :, :d] = self.Z[:, :d] @ stack.P[:k]
-        U[:k, :, d:] = self.Z[:, d:] / np.sqrt(stack.lam)
-        U[k:] = self.Z / np.sqrt(stack.lam)
-        for e, birth in enumerate(self.births, start=k):
-            U[e, : self.spans[birth][0]] = 0.0
-        self.U, self.J = U, stack.J[:k, :m, :m]
-        self.W = U[:k, :, :d] @ stack.U[:k, :m].transpose(0, 2, 1) @ self.J.transpose(0, 2, 1)
-        S = U @ U.transpose(0, 2, 1)
-        S[:k] -= self.W @ self.W.transpose(0, 2, 1)
-        S[:, np.arange(n), np.arange(n)] += 1.0
+        k, m, n, d = self.slots, stack.open, self.n, stack.Gram.shape[1]
+        Z = self._rows(stack)
+        U = Z / np.sqrt(stack.lams)[:, None, None]
+        U[:k, :, :, :d] = Z[:k, :, :, :d] @ stack.P[:k]
+        self.U, self.J = U, stack.J[:k, :, :m, :m]
+        self.W = U[:k, :, :, :d] @ stack.U[:k, :, :m].swapaxes(2, 3) @ self.J.swapaxes(2, 3)
+        S = U @ U.swapaxes(2, 3)
+        S[:k] -= self.W @ self.W.swapaxes(2, 3)
+        S[:, :, np.arange(n), np.arange(n)] += 1.0
         self.R = np.sqrt(S) if n == 1 else np.linalg.cholesky(S)
-        self.M = np.zeros((len(U), n, stack.C.shape[2]))
-        self.M[:k] = U[:k, :, :d] @ stack.Theta[:k] + self.W @ stack.C[:k, :m]
+        self.M = np.zeros((*U.shape[:3], stack.C.shape[3]))
+        self.M[:k] = U[:k, :, :, :d] @ stack.Theta[:k] + self.W @ stack.C[:k, :, :m]
         self.C = np.zeros_like(self.M)
+        self.inverse = 1.0 / self.R if n == 1 else np.tril(np.linalg.inv(self.R))
+
+    def _observe_all(self, H: Array) -> None:
+        """Targets of rounds of one row that depend on no estimate: all rounds at once."""
+        self.H = H
+        M = fit_columns(self.M, H.shape[1])
+        self.C = self.inverse @ (H - M)
+        d = np.diagonal(self.R, axis1=2, axis2=3)[..., None]
+        self.G = (M + self.R @ self.C - d * self.C) / d**2
 
     def estimates(self, i: int) -> Array:
-        """(E, n_i, p): what each expert says of round i."""
+        """(E, L, n_i, p): what each expert says of round i."""
         lo, hi = self.spans[i]
+        if self.known:
+            known: Array = self.G[:, :, lo:hi]
+            return known
         M = self._mean(lo, hi)
         if hi - lo == 1:
-            estimate: Array = M / self.R[:, lo, lo, None, None] ** 2
+            estimate: Array = M / self.R[:, :, lo, lo, None, None] ** 2
             return estimate
-        corner = self.R[:, lo:hi, lo:hi]
-        return np.linalg.solve(corner @ corner.transpose(0, 2, 1), M)
+        corner = self.R[:, :, lo:hi, lo:hi]
+        joint: Array = np.linalg.solve(corner @ corner.swapaxes(2, 3), M)
+        return joint
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n_i, q)."""
+        if self.known:
+            return
         lo, hi = self.spans[i]
         self.H = np.concatenate([fit_columns(self.H, H.shape[1]), H])
         self.M, self.C = fit_columns(self.M, H.shape[1]), fit_columns(self.C, H.shape[1])
         gap = H - self._mean(lo, hi)
         if hi - lo == 1:
-            self.C[:, lo] = gap[:, 0] / self.R[:, lo, lo, None]
+            self.C[:, :, lo] = gap[:, :, 0] / self.R[:, :, lo, lo, None]
         else:
-            self.C[:, lo:hi] = np.linalg.solve(self.R[:, lo:hi, lo:hi], gap)
-        unborn = [e for e, birth in enumerate(self.births, start=self.slots) if birth > i]
-        self.C[unborn, lo:hi] = 0.0
+            self.C[:, :, lo:hi] = np.linalg.solve(self.R[:, :, lo:hi, lo:hi], gap)
 
     def _mean(self, lo: int, hi: int) -> Array:
         """What each expert's own past, up to row lo, says of rows lo..hi-1."""
-        mean = self.M[:, lo:hi]
+        mean = self.M[:, :, lo:hi]
         if lo:
-            mean = mean + self.R[:, lo:hi, :lo] @ self.C[:, :lo]
+            mean = mean + self.R[:, :, lo:hi, :lo] @ self.C[:, :, :lo]
         return mean
 
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
         """Open the rows of the block in the stack, with newborn experts at their places; how many are open then."""
-        k, m, n, p = self.slots, stack.open, self.n, self.p
-        rows, here = slice(m, m + n), [k + b for b in newborn]
-        inverse = 1.0 / self.R if n == 1 else np.tril(np.linalg.inv(self.R))
-        stack.J[:k, rows, :m] = -(inverse[:k] @ self.W) @ self.J
-        stack.J[places, :, :m] = np.eye(len(stack.Z))[:, :m]
-        for array, mine in ((stack.U, self.U), (stack.C, self.C)):
-            array[:k, rows] = 0.0
-            array[:k, rows, : mine.shape[2]] = mine[:k]
-            array[places, :m] = 0.0
-            array[places, rows] = 0.0
-            array[places, rows, : mine.shape[2]] = mine[here]
-        stack.J[:k, rows, rows] = inverse[:k]
-        stack.J[places, rows, rows] = inverse[here]
-        stack.Z[rows], stack.H[rows] = fit_columns(self.Z, stack.Z.shape[1]), 0.0
-        stack.H[rows, :p] = self.H
+        k, m, n = self.slots, stack.open, self.n
+        rows, here = slice(m, m + n), [self.slots + b for b in newborn]
+        for version, Z in self.features.items():
+            if version not in stack.Z:
+                stack.Z[version] = np.zeros((len(stack.H), stack.Gram.shape[1]))
+            stack.Z[version][rows] = fit_columns(Z, stack.Gram.shape[1])
+        stack.H[rows] = fit_columns(self.H, stack.H.shape[1])
+        stack.J[:k, :, rows, :m] = -(self.inverse[:k] @ self.W) @ self.J
+        for array, mine in ((stack.U, self.U), (stack.C, fit_columns(self.C, stack.C.shape[3]))):
+            array[:k, :, rows] = mine[:k]
+            array[places, :, :m] = 0.0
+            array[places, :, rows] = mine[here]
+        stack.J[:k, :, rows, rows] = self.inverse[:k]
+        stack.J[places, :, : m + n, :m] = np.eye(m + n)[:, :m]
+        stack.J[places, :, rows, rows] = self.inverse[here]
         return m + n
 
 
@@ -190,44 +223,54 @@ class HedgedBlock(StackBlock):
     """One round of many more rows than features: every expert is hedged in feature space, (3) of `FeatureSolver`."""
 
     def _prepare(self, stack: Stack) -> None:
-        k, D = self.slots, self.Z.shape[1]
+        k, D, d = self.slots, self.dim, stack.Gram.shape[1]
         E = k + len(self.births)
-        self.A, self.B = np.zeros((E, D, D)), np.zeros((E, D, stack.B.shape[2]))
-        self.A[:, np.arange(D), np.arange(D)] = stack.lam
-        d, gram = stack.A.shape[1], self.Z.T @ self.Z
-        self.A[:k, :d, :d], self.B[:k, :d] = stack.A[:k], stack.B[:k]
-        for e in range(k):
-            Z, H = stack.Z[stack.born[e] : stack.open], stack.H[stack.born[e] : stack.open]
-            self.A[e, :d, :d] += Z.T @ Z
+        self.Gram, self.B = np.zeros((E, D, D)), np.zeros((E, D, stack.B.shape[2]))
+        self.Gram[:k, :d, :d], self.B[:k, :d] = stack.Gram[:k], stack.B[:k]
+        for e in np.flatnonzero(stack.starts >= 0):
+            open_rows = slice(stack.born[e], stack.open)
+            Z, H = stack.Z[stack.versions[e]][open_rows], stack.H[open_rows]
+            self.Gram[e, :d, :d] += Z.T @ Z
             self.B[e, :d] += Z.T @ H
-        self.A += gram
-        self.P = np.array([inverse_factor(a) for a in self.A]).reshape(self.A.shape)
+        self.Z = self._rows(stack)[:, 0]
+        self.Gram += self.Z.swapaxes(1, 2) @ self.Z
+        self.P = np.array([[inverse_factor(G, lam) for lam in stack.lams] for G in self.Gram])
 
     def estimates(self, i: int) -> Array:
-        """(E, n, p)."""
-        functions: Array = self.P @ (self.P.transpose(0, 2, 1) @ self.B)
-        return self.Z @ functions
+        """(E, L, n, p)."""
+        functions: Array = self.P @ (self.P.swapaxes(2, 3) @ self.B[:, None])
+        return self.Z[:, None] @ functions
 
     def observe(self, i: int, H: Array) -> None:
         """Give the round its targets."""
         self.H = H
 
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
-        """Every expert's A and B with the round in them; nothing is open."""
+        """Every expert's Gram and B with the round in them; nothing is open."""
         k, here = self.slots, [self.slots + b for b in newborn]
-        B = fit_columns(self.B, self.p) + self.Z.T @ self.H
-        for array, mine in ((stack.A, self.A), (stack.P, self.P), (stack.B, B)):
+        B = fit_columns(self.B, self.p) + self.Z.swapaxes(1, 2) @ self.H
+        for array, mine in ((stack.Gram, self.Gram), (stack.P, self.P), (stack.B, B)):
             array[:k], array[places] = mine[:k], mine[here]
-        stack.Theta[:] = stack.P.transpose(0, 2, 1) @ stack.B
+        stack.Theta[:] = stack.P.swapaxes(2, 3) @ stack.B[:, None]
+        for version in self.features:
+            stack.Z.setdefault(version, np.zeros((len(stack.H), self.dim)))
         return 0
 
 
-def _scaled_eye(D: int, lam: float) -> tuple[Array, Array]:
-    eye = np.eye(D)
-    return lam * eye, eye / np.sqrt(lam)
+def begin(stack: Stack, features: dict[int, Array], ends: Any, births: Any, H: Array | None = None) -> StackBlock:
+    """Rounds to come, with their targets H where these are known and depend on no estimate."""
+    n, D = features[max(features)].shape
+    hedged = len(ends) == 1 and n > 2 * max(OPEN_ROWS, D)
+    return (HedgedBlock if hedged else StackBlock)(stack, features, ends, births, None if hedged else H)
 
 
-def _resized(array: Array, shape: tuple[int, ...]) -> Array:
+def _longer(values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    longer = np.zeros(n, dtype=np.int64)
+    longer[: min(n, len(values))] = values[:n]
+    return longer
+
+
+def _resized(array: Array, *shape: int) -> Array:
     """The array itself, or a copy with zeros where it has grown."""
     if array.shape == shape:
         return array
