@@ -1,5 +1,19 @@
 """Feature maps: inputs as vectors of a fixed dimension, for streams that never end."""
 
 from oskaar.features.base import FeatureMap
+from oskaar.features.fourier import Orthogonal, RandomFourier
+from oskaar.features.hashing import Hashing
+from oskaar.features.linear import Identity, Linear
+from oskaar.features.scaling import Standardised
+from oskaar.features.taylor import Taylor
 
-__all__ = ["FeatureMap"]
+__all__ = [
+    "FeatureMap",
+    "Hashing",
+    "Identity",
+    "Linear",
+    "Orthogonal",
+    "RandomFourier",
+    "Standardised",
+    "Taylor",
+]
