@@ -184,6 +184,10 @@ SPECTRA = {
     "matern 3/2": (kernels.Matern(1.5, nu=1.5), lambda x, y: naive.matern(x, y, 1.5, 1.5)),
     "matern 5/2": (kernels.Matern(1.5, nu=2.5), lambda x, y: naive.matern(x, y, 1.5, 2.5)),
     "with a constant": (3.0 * kernels.Gaussian(2.0) + 0.5, lambda x, y: 3 * naive.gaussian(x, y, 2.0) + 0.5),
+    "a scaled sum": (
+        2.0 * (kernels.Gaussian(2.0) + 0.25) * 0.5,
+        lambda x, y: naive.gaussian(x, y, 2.0) + 0.25,
+    ),
     "a sum": (
         kernels.Gaussian(0.5) + kernels.Matern(3.0, nu=0.5) * 2.0 + 1.0,
         lambda x, y: naive.gaussian(x, y, 0.5) + 2 * naive.matern(x, y, 3.0, 0.5) + 1,
@@ -205,6 +209,28 @@ def test_fourier_approaches_the_kernel(name, map, rng):
         error = np.abs(np.mean([Z @ Z.T for Z in Zs], axis=0) - K).max()
         assert error < 4 * kernel.kappa**2 / math.sqrt(2 * 20_000)
         np.testing.assert_allclose((Zs[0] ** 2).sum(axis=1), kernel.diag(X))
+
+
+@pytest.mark.parametrize("map", [features.RandomFourier, features.Orthogonal])
+def test_fourier_of_many_columns(map, rng):
+    """More columns than frequencies, and than a group: still the kernel, also between columns of two groups."""
+    X = np.zeros((5, 150))
+    X[0, 0] = X[1, 64] = X[2, 128] = 1.0
+    X[3:] = rng.normal(size=(2, 150)) / 10
+    k = kernels.Gaussian(0.8)
+    for rows in (X, csr_array(X)):
+        Zs = [map(k, 40, seed)(rows) for seed in range(200)]
+        error = np.abs(np.mean([Z @ Z.T for Z in Zs], axis=0) - k(X, X)).max()
+        assert error < 4 / math.sqrt(2 * 20 * 200)
+
+
+@pytest.mark.parametrize("map", [features.RandomFourier, features.Orthogonal])
+def test_fourier_does_not_depend_on_earlier_calls(map, rng):
+    """A map that has been called with rows of other widths and kinds gives what a new one gives."""
+    used = map(GAUSSIAN, 21)
+    for width, kind in product((7, 3, 5, 90, 5), (np.asarray, csr_array, np.asarray)):
+        X = kind(rng.normal(size=(2, width)))
+        np.testing.assert_allclose(used(X), map(GAUSSIAN, 21)(X), atol=1e-12)
 
 
 def test_fourier_features_are_counted():
