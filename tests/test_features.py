@@ -40,8 +40,8 @@ class Counting(features.FeatureMap):
 
     dim = 1
 
-    def __init__(self, rows=0):
-        self.rows = rows
+    def __init__(self, rows=0, total=0.0):
+        self.rows, self.total = rows, total
 
     def __call__(self, X):
         return np.full((X.shape[0], 1), float(self.rows))
@@ -50,7 +50,7 @@ class Counting(features.FeatureMap):
         return self.rows + np.arange(1.0, X.shape[0] + 1)[:, None], Counting(self.rows + X.shape[0])
 
     def fresh(self, recent=None):
-        return Counting(0 if recent is None else recent.shape[0])
+        return Counting() if recent is None else Counting(recent.shape[0], recent.sum())
 
 
 def rows_of(rng, n=12, d=5):
@@ -185,8 +185,8 @@ SPECTRA = {
     "matern 5/2": (kernels.Matern(1.5, nu=2.5), lambda x, y: naive.matern(x, y, 1.5, 2.5)),
     "with a constant": (3.0 * kernels.Gaussian(2.0) + 0.5, lambda x, y: 3 * naive.gaussian(x, y, 2.0) + 0.5),
     "a scaled sum": (
-        2.0 * (kernels.Gaussian(2.0) + 0.25) * 0.5,
-        lambda x, y: naive.gaussian(x, y, 2.0) + 0.25,
+        3.0 * (kernels.Gaussian(2.0) + 0.25) * 0.5,
+        lambda x, y: 1.5 * (naive.gaussian(x, y, 2.0) + 0.25),
     ),
     "a sum": (
         kernels.Gaussian(0.5) + kernels.Matern(3.0, nu=0.5) * 2.0 + 1.0,
@@ -420,6 +420,16 @@ def test_linear_features_are_exact(rng):
         assert map.kappa == pytest.approx(kernel.kappa)
 
 
+@pytest.mark.parametrize("name", MAPS)
+def test_entries_of_one_column_add_up(name):
+    """A sparse row may have several entries for a column; it is left as it was."""
+    twice = csr_array(([1.0, 2.0, 4.0], [0, 0, 3], [0, 3]), shape=(1, 5))
+    once = csr_array([[3.0, 0, 0, 4.0, 0]])
+    map = MAPS[name]
+    np.testing.assert_allclose(map.seen(twice)[0], map.seen(once)[0], atol=1e-12)
+    assert twice.nnz == 3
+
+
 def test_linear_widths():
     wide = features.Linear(width=4)
     np.testing.assert_array_equal(wide(csr_array([[1.0, 2.0]])), [[1, 2, 0, 0, 1]])
@@ -522,6 +532,7 @@ def test_standardised_passes_seen_on(rng):
     assert after.map.rows == 12
     assert after.fresh().map.rows == 0
     assert after.fresh(X[:3]).map.rows == 3
+    assert after.fresh(X[:3]).map.total == pytest.approx(naive.standardised(X[:3]).sum())
     new = features.Standardised(features.Identity(5)).seen(X)[1].fresh(X[:6])
     np.testing.assert_allclose(new(X), features.Standardised(features.Identity(5)).seen(X[:6])[1](X), atol=1e-12)
     np.testing.assert_array_equal(new.fresh()(X[:1]), np.zeros((1, 5)))
