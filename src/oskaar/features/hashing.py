@@ -14,7 +14,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, inverse_norms, is_sparse, scaled_rows, whole
+from oskaar.features.rows import as_matrix, inverse_norms, is_sparse, whole
 
 
 class Hashing(FeatureMap):
@@ -34,28 +34,32 @@ class Hashing(FeatureMap):
         self.intercept, self.normalise = bool(intercept), bool(normalise)
         self.dim = whole("dim", dim, least=1 + self.intercept)
         self.seed = whole("seed", seed, least=0)
+        self._start = int(_mix(np.array([self.seed % 2**64], dtype=np.uint64))[0])
         if self.dim >= 2**31:
             raise ValueError(f"dim must be below 2^31, got {dim}.")
 
     def __call__(self, X: Rows) -> Array:
         """(1) for each row."""
-        from scipy.sparse import csr_array
-
         X = as_matrix(X, "Hashing")
-        X = X if is_sparse(X) else csr_array(X)
-        if self.normalise:
-            X = scaled_rows(X, inverse_norms(X))
-        buckets, signs = self._hashed(X.indices)
-        Z: Array = csr_array((X.data * signs, buckets, X.indptr), shape=(X.shape[0], self.dim)).toarray()  # adds up
+        n, factors = X.shape[0], inverse_norms(X) if self.normalise else np.ones(X.shape[0])
+        if is_sparse(X):
+            entries = np.diff(X.indptr)
+            buckets, signs = self._hashed(X.indices)
+            values, rows = X.data * signs * np.repeat(factors, entries), np.repeat(np.arange(n), entries)
+        else:
+            buckets, signs = self._hashed(np.arange(X.shape[1]))
+            values, rows = X * signs * factors[:, None], np.arange(n)[:, None]
+        places = (rows * self.dim + buckets).ravel()
+        sums = np.bincount(places, weights=values.ravel(), minlength=n * self.dim)  # (1)
+        Z: Array = sums.astype(float, copy=False).reshape(n, self.dim)  # without any entries they are integers
         Z[:, self.dim - self.intercept :] = 1.0
         return Z
 
     def _hashed(self, columns: Any) -> tuple[Any, Array]:
         """The bucket and the sign of each column."""
-        start = _mix(np.array([self.seed % 2**64], dtype=np.uint64))
-        bits = _mix(columns.astype(np.uint64) ^ start)
+        bits = _mix(columns.astype(np.uint64) ^ np.uint64(self._start))
         buckets = (bits >> np.uint64(32)) * np.uint64(self.dim - self.intercept) >> np.uint64(32)
-        return buckets.astype(np.int32), 1.0 - 2.0 * (bits & np.uint64(1)).astype(float)
+        return buckets.astype(np.int64), 1.0 - 2.0 * (bits & np.uint64(1)).astype(float)
 
     def __repr__(self) -> str:
         settings = f"dim={self.dim}, seed={self.seed}, intercept={self.intercept}, normalise={self.normalise}"
