@@ -465,6 +465,12 @@ def test_hashing_adds_up_what_collides(rng):
         np.testing.assert_allclose(map(kind(X[:, :7])), map(kind(narrow)), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["fourier", "taylor", "linear", "cosine", "hashing", "hashing as it is"])
+def test_sparse_rows_have_the_features_of_dense_ones(name, rng):
+    X = rows_of(rng)
+    np.testing.assert_allclose(MAPS[name](csr_array(X)), MAPS[name](X), atol=1e-12)
+
+
 def test_hashing_is_unbiased(rng):
     x, y = rng.normal(size=(2, 30))
     for normalise, intercept in product([False, True], repeat=2):
