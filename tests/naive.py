@@ -341,3 +341,30 @@ def ndcg_loss(z, relevance, k=None, exponential=False):
 
 def matching_loss(z, y, weights):
     return sum(w for a, b, w in zip(z, y, weights) if a != b) / sum(weights)
+
+
+# ------------------------------------------------------------------ features
+
+
+def taylor(x, exponents, lengthscale):
+    """One feature of the Gaussian kernel's Taylor series."""
+    value = np.exp(-sum(v * v for v in x) / (2 * lengthscale**2))
+    for v, a in zip(x, exponents):
+        value *= (v / lengthscale) ** a / np.sqrt(float(np.prod(np.arange(1, a + 1))))
+    return value
+
+
+def standardised(X):
+    """Each row less the mean of the rows up to it, over their deviation; 0 in columns that have not varied."""
+    rows = []
+    for t in range(1, len(X) + 1):
+        past = X[:t] - X[0]
+        spread = np.where((X[:t] == X[0]).all(axis=0), np.inf, past.std(axis=0))
+        rows.append((past[-1] - past.mean(axis=0)) / spread)
+    return np.array(rows)
+
+
+def divided_by_size(X):
+    """Each row over the root mean square of the rows up to it."""
+    sizes = [np.sqrt((X[:t] ** 2).mean(axis=0)) for t in range(1, len(X) + 1)]
+    return np.array([x / np.where(s > 0, s, 1.0) for x, s in zip(X, sizes)])

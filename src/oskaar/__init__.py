@@ -10,7 +10,7 @@ and learns.
 [1, 2]
 """
 
-from oskaar import checks, kernels, losses, streams, theory
+from oskaar import checks, features, kernels, losses, streams, theory
 from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast
 from oskaar.replays import Replay, replay
 
@@ -24,6 +24,7 @@ __all__ = [
     "RepeatLast",
     "Replay",
     "checks",
+    "features",
     "kernels",
     "losses",
     "replay",

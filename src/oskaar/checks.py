@@ -1,4 +1,4 @@
-"""Contract checks for a loss, a kernel or a learner of one's own.
+"""Contract checks for a loss, a kernel, a feature map or a learner of one's own.
 
 Each raises `CheckFailed` with what must hold and where it does not, and returns None when all is well.
 
@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, fit_columns
+from oskaar.features import FeatureMap
 from oskaar.inputs import as_rounds
 from oskaar.kernels import Kernel
 from oskaar.learners import OnlineLearner
@@ -84,6 +85,43 @@ def check_kernel(kernel: Kernel, X: Rows, tolerance: float = 1e-9) -> None:
     )
 
 
+def check_features(map: FeatureMap, X: Rows, tolerance: float = 1e-9) -> None:
+    """Check shape, determinism, the dimension, kappa, pickling, and that `seen` is the loop over single rows.
+
+    The map itself must stay as it was: it is a value. Rows of X are matrices (or lists, for maps on objects) and
+    arrive in their order; nothing may look ahead.
+    """
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    _require(n > 0, "give at least one row")
+    before = pickle.dumps(map)
+    Z, after = map.seen(X)
+    _require(isinstance(after, FeatureMap), f"seen must give a FeatureMap, got {type(after).__name__}")
+    _check_matrix(Z, n, after, "seen(X)")
+    again, _ = map.seen(X)
+    _require(np.array_equal(Z, again), "seen must give the same features each time")
+    looped, D = map, 0
+    for i in range(n):
+        x = X[i : i + 1]
+        z, looped = looped.seen(x)
+        _check_matrix(z, 1, looped, f"seen of row {i}")
+        _require(D <= z.shape[1] <= Z.shape[1], f"columns must never vanish, row {i} has {z.shape[1]} after {D}")
+        D = z.shape[1]
+        _require_close(
+            fit_columns(z, Z.shape[1]), Z[i : i + 1], tolerance, f"seen must equal the loop, row {i} does not"
+        )
+        _require_close(looped(x), z, tolerance, f"seen must give row {i} as the map does that has seen it")
+    _require(pickle.dumps(map) == before, "seen must not change the map: it gives the next one")
+    now = after(X)
+    _check_matrix(now, n, after, "z(X)")
+    _require_close(looped(X), now, tolerance, "seen must leave the map as the loop does")
+    _require_close(after(X[: n // 2]), now[: n // 2], tolerance, "z must not depend on the other rows")
+    for twin in (pickle.loads(pickle.dumps(after)), copy.deepcopy(after)):
+        _require(np.array_equal(twin(X), now), "a copy of the map must give the same features")
+    for new in (after.fresh(), after.fresh(X)):
+        _check_matrix(new.seen(X)[0], n, new.seen(X)[1], "seen(X) of a fresh map")
+    _require(isinstance(after.nbytes, int) and after.nbytes >= 0, f"nbytes must be an int >= 0, got {after.nbytes!r}")
+
+
 def check_learner(learner: OnlineLearner, xs: Any, ys: Sequence[Any]) -> None:
     """Check that predict changes nothing, learn is deterministic, many equals one by one, replay the loop.
 
@@ -106,6 +144,23 @@ def check_learner(learner: OnlineLearner, xs: Any, ys: Sequence[Any]) -> None:
     for x in rows:
         a, b = one.estimate(x), replayed.estimate(x)
         _require(np.allclose(a, b, atol=1e-8), "replay must leave the learner as the loop does")
+
+
+def _check_matrix(Z: Array, n: int, map: FeatureMap, what: str) -> None:
+    """(n, D) finite features of a map, D <= dim and |z| <= kappa."""
+    _require(isinstance(Z, np.ndarray) and Z.dtype == np.float64, f"{what} must be an array of float64")
+    _require(Z.flags.c_contiguous, f"{what} must be C-contiguous")
+    _require(Z.ndim == 2 and len(Z) == n, f"{what} must have shape ({n}, D), got {Z.shape}")
+    _require(Z.shape[1] <= map.dim, f"{what} has {Z.shape[1]} columns, more than dim = {map.dim}")
+    _require(bool(np.isfinite(Z).all()), f"{what} must be finite")
+    longest = np.sqrt((Z**2).sum(axis=1).max())
+    _require(longest <= map.kappa * (1 + 1e-9), f"{what} reaches the norm {longest:.6g} > kappa = {map.kappa:.6g}")
+
+
+def _require_close(A: Array, B: Array, tolerance: float, message: str) -> None:
+    _require(A.shape == B.shape, f"{message}: shapes are {A.shape} and {B.shape}")
+    error = np.abs(A - B).max(initial=0.0)
+    _require(error <= tolerance * max(1.0, np.abs(B).max(initial=0.0)), f"{message}: it is off by {error:.3g}")
 
 
 def _check_embedding(loss: Loss, D: Array, Phi: Array, norms: Array) -> None:

@@ -23,6 +23,14 @@ class FeatureMap(ABC):
     dim: int
     """The largest number of features there can be."""
 
+    renews: bool = False
+    """True: `fresh` makes something else of recent rows, so new experts may be better off with it."""
+
+    @property
+    def full(self) -> bool:
+        """Whether a map that learns has stopped, its room being spent."""
+        return False
+
     @property
     def kappa(self) -> float:
         """A bound on |z(x)|; infinite where none is known."""

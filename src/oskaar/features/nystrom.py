@@ -46,6 +46,8 @@ class Nystrom(FeatureMap):
     ((4, 2), 2)
     """
 
+    renews = True
+
     def __init__(
         self,
         kernel: Any = None,

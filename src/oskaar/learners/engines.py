@@ -100,7 +100,7 @@ class FeatureEngine:
     @property
     def room(self) -> int:
         """How many rows the next chunk may have."""
-        return max(2 * PANEL, min(2 * self.map.dim, CHUNK))
+        return max(2 * PANEL, min(2 * self.solver.dim, CHUNK))
 
     @property
     def operations(self) -> int:
@@ -110,9 +110,9 @@ class FeatureEngine:
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        D = min(self.map.dim, self.solver.dim + rows)
-        grown = D * D - self.solver.dim**2
-        return 8 * (5 * grown + rows * (2 * D + self.solver.room + 3 * self.solver.Theta.shape[1]))
+        before = self.solver.dim
+        D = before if self.map.full else before + rows
+        return 8 * (5 * (D * D - before * before) + rows * (2 * D + self.solver.room + 3 * self.solver.B.shape[1]))
 
     def forecast(self, block: Block) -> Mapped:
         """One round."""

@@ -114,8 +114,9 @@ class FeatureExperts:
         first_only = restarts is None
         self.starts = [FeatureStarts(lams, window, first_only) for _ in maps]
         self.alone = first_only and window is not None
-        self.renewed = not first_only
-        self.period = 2 ** int(np.ceil(np.log2(4 * max(m.dim for m in maps))))
+        budgets = [m.dim for m in maps if m.renews and not first_only]
+        self.recent = max(budgets, default=0)
+        self.period = 2 ** int(np.ceil(np.log2(4 * max(self.recent, ROUNDS))))
         self.rounds = 0
 
     @property
@@ -143,7 +144,8 @@ class FeatureExperts:
         """An upper bound of the memory that so many more rows take: slots, and wider arrays."""
         total = 0
         for versions, solver in zip(self.maps, self.starts, strict=True):
-            D, stack = versions[max(versions)].dim, solver.stack
+            stack, newest = solver.stack, versions[max(versions)]
+            D = stack.Gram.shape[1] + (0 if newest.full else rows)
             if len(stack.starts) >= len(stack.Gram):
                 total += 4 * 8 * (1 + len(self.lams)) * D * (D + OPEN_ROWS)
             total += stack.nbytes // 2 if stack.Gram.shape[1] < D else 0
@@ -171,14 +173,12 @@ class FeatureExperts:
 
     def tidy(self, block: Block) -> None:
         """Start a new version where it is time, forget those that no expert uses and rows that are old."""
-        most = max(m.dim for m in self.originals)
-        if self.inputs.keep and self.inputs.n >= 2 * most:
-            self.inputs.forget(self.inputs.n - most)
+        if self.inputs.keep and self.inputs.n >= 2 * self.recent:
+            self.inputs.forget(self.inputs.n - self.recent)
         for which, versions in enumerate(self.maps):
             newest = max(versions)
             used = self.starts[which].versions | {newest}
             self.maps[which] = {version: m for version, m in versions.items() if version in used}
-            due = self.renewed and self.rounds % self.period == 0
-            if due and getattr(versions[newest], "full", False):
-                recent = self.inputs.latest(most, block)
+            if self.recent and self.rounds % self.period == 0 and versions[newest].full:
+                recent = self.inputs.latest(self.recent, block)
                 self.maps[which][newest + 1] = self.originals[which].fresh(recent)

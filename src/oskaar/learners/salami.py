@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from oskaar import theory
 from oskaar.arrays import Array, fit_columns, spans
-from oskaar.features import FeatureMap, Nystrom
+from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.changes import Change, Changes
@@ -130,8 +130,8 @@ class SALAMI(OnlineLearner):
     def _new_inputs(self) -> Inputs:
         maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self.kernels)
         kernels = [None] * len(maps) if self._maps else self.kernels
-        learning = any(isinstance(m, Nystrom) for m in maps)
-        return inputs_for(kernels, maps, self.loss.parts, keep=learning)
+        renewed = self.restarts is not None and any(m.renews for m in self._maps)
+        return inputs_for(kernels, maps, self.loss.parts, keep=renewed)
 
     def _restart(self) -> None:
         lams = [4.0 * lam if self.shifted else lam for lam in self.lams]

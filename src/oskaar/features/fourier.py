@@ -1,0 +1,177 @@
+r"""Random Fourier features (Rahimi and Recht 2007) and orthogonal ones (Yu et al. 2016).
+
+    z(x) = sqrt(c / m) [cos <w_1, x>, ..., cos <w_m, x>, sin <w_1, x>, ..., sin <w_m, x>]                  (1)
+
+with w_1..w_m from the spectrum of k: E <z(x), z(x')> = c k(x, x'), and |z(x)|^2 = c exactly. The error of one pair
+of rows is about c / sqrt(m). A sum of kernels shares the features evenly between its terms; a constant is one
+feature, sqrt(constant), the last.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows
+from oskaar.features.base import FeatureMap
+from oskaar.features.rows import as_matrix, is_sparse, require_width, whole
+from oskaar.features.spectra import frequencies
+from oskaar.features.terms import terms_of
+from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
+
+
+class RandomFourier(FeatureMap):
+    r"""Random cosines and sines for Gaussian, Laplacian and Matern kernels, scaled, summed, with a constant.
+
+    kernel: None is the default one of dense rows, Gaussian(sqrt(d)) + 1. dim: how many features there may be,
+    the constant's included; they come in pairs, so that one may be left over. seed: a whole number >= 0.
+    width: how many columns rows have at most; None: as many as dense rows turn out to have, and any number of
+    sparse or dict columns, whose frequencies are drawn as the columns appear and then stay.
+
+    >>> from oskaar import kernels
+    >>> k, X = kernels.Gaussian(2.0) + 1.0, np.array([[0.0, 1.0], [1.0, 3.0]])
+    >>> z = RandomFourier(k, dim=4001, seed=0)
+    >>> Z = z(X)
+    >>> Z.shape, z.kappa
+    ((2, 4001), 1.4142135623730951)
+    >>> bool(np.abs(Z @ Z.T - k(X, X)).max() < 0.05)
+    True
+    """
+
+    _orthogonal = False
+    _kernels: tuple[type[Kernel], ...] = (Gaussian, Laplacian, Matern)
+
+    def __init__(self, kernel: Any, dim: int, seed: int = 0, width: int | None = None) -> None:
+        self.kernel = kernel
+        self.dim = whole("dim", dim)
+        self.seed = whole("seed", seed, least=0)
+        self.width = None if width is None else whole("width", width)
+        self._declared = width is not None
+        self._terms, self._constant = self._parsed(Gaussian() + 1.0 if kernel is None else kernel)
+        self._frequencies: Array | None = None
+        self._whole = False
+
+    @property
+    def kappa(self) -> float:
+        """|z(x)|, the same for every x: sqrt(k(x, x))."""
+        return math.sqrt(sum(scale for scale, _ in self._terms) + self._constant)
+
+    def __call__(self, X: Rows) -> Array:
+        """(1) for each row."""
+        X = as_matrix(X, type(self).__name__)
+        require_width(X, self.width, type(self).__name__)
+        if self.kernel is None:
+            return self._settled(X)(X)
+        angles = X @ self._drawn(X)
+        Z = np.empty((X.shape[0], 2 * angles.shape[1] + (self._constant > 0)))
+        column = pair = 0
+        for (scale, _), m in zip(self._terms, self._shares(), strict=True):
+            P, weight = angles[:, pair : pair + m], math.sqrt(scale / m)
+            np.cos(P, out=Z[:, column : column + m])
+            np.sin(P, out=Z[:, column + m : column + 2 * m])
+            Z[:, column : column + 2 * m] *= weight  # (1)
+            column, pair = column + 2 * m, pair + m
+        Z[:, column:] = math.sqrt(self._constant)
+        return Z
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        """z of the rows; the next map holds on to the width of dense rows, and to the default kernel."""
+        X = as_matrix(X, type(self).__name__)
+        require_width(X, self.width, type(self).__name__)
+        settled = self._settled(X) if X.shape[0] and (self.kernel is None or self.width is None) else self
+        return settled(X), settled
+
+    def _settled(self, X: Any) -> Self:
+        """The map for rows like these."""
+        if self.kernel is not None and is_sparse(X):
+            return self
+        other = copy.copy(self)
+        if other.kernel is None:
+            if is_sparse(X):
+                raise ValueError(
+                    "the default kernel of sparse and dict rows is Cosine() + 1, which has no Fourier features: "
+                    "give a kernel such as kernels.Gaussian(1.0) + 1.0, or use features.Hashing(dim), "
+                    "features.Linear(width, normalise=True) or features.Nystrom."
+                )
+            other.kernel = default_kernel(X)
+            other._terms, other._constant = other._parsed(other.kernel)
+        other.width = X.shape[1]
+        return other
+
+    def _shares(self) -> list[int]:
+        """How many pairs each term has."""
+        pairs, terms = (self.dim - (self._constant > 0)) // 2, len(self._terms)
+        return [pairs // terms + (i < pairs % terms) for i in range(terms)]
+
+    def _drawn(self, X: Any) -> Array:
+        """(d, pairs) frequencies for rows of d columns, drawn where they are not there yet."""
+        width: int = X.shape[1]
+        whole = self._orthogonal and (self._declared or not is_sparse(X))  # all columns at once, not in groups
+        W = self._frequencies if self._whole == whole else None
+        if whole:
+            total = width if self.width is None else self.width
+            W = W if W is not None and len(W) == total else self._draw(total, whole)
+        elif W is None or len(W) < width:
+            W = self._draw(width if W is None else max(width, 3 * len(W) // 2), whole)
+        self._frequencies, self._whole = W, whole
+        return W[:width]
+
+    def _draw(self, width: int, whole: bool) -> Array:
+        parts = [
+            frequencies(k, width, m, self.seed, i, self._orthogonal, whole)
+            for i, ((_, k), m) in enumerate(zip(self._terms, self._shares(), strict=True))
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _parsed(self, kernel: Any) -> tuple[list[tuple[float, Kernel]], float]:
+        name = type(self).__name__
+        terms, constant = terms_of(kernel)
+        for _, k in terms:
+            if not isinstance(k, self._kernels):
+                raise ValueError(
+                    f"features.{name} takes {', '.join(t.__name__ for t in self._kernels)}, their sums and "
+                    f"multiples, and constants, got {k!r}: {_cure(k)}features.Nystrom takes any kernel."
+                )
+        if not terms:
+            raise ValueError(f"features.{name} needs a kernel that is not constant, got {kernel!r}.")
+        least = 2 * len(terms) + (constant > 0)
+        if self.dim < least:
+            raise ValueError(
+                f"dim must be at least {least}, got {self.dim}: "
+                "a cosine and a sine for each kernel, and one feature for a constant."
+            )
+        return terms, constant
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_frequencies": None, "_whole": False}  # drawn again, the same, where needed
+
+    def __repr__(self) -> str:
+        width = f", width={self.width}" if self._declared else ""
+        return f"{type(self).__name__}({self.kernel!r}, dim={self.dim}, seed={self.seed}{width})"
+
+
+class Orthogonal(RandomFourier):
+    r"""Random Fourier features with orthogonal frequencies: less error at the same dim.
+
+    For Gaussian and Matern kernels, scaled, summed, with a constant; otherwise as RandomFourier. Every d
+    frequencies are orthogonal and each alone is distributed as before, so that the features stay unbiased.
+    Dense rows have all of this, and sparse or dict rows whose `width` is declared. Where it is not, columns may
+    appear for ever: they are drawn in groups of 64 which are orthogonal in themselves and independent
+    of each other, still unbiased.
+
+    >>> from oskaar import kernels
+    >>> k, X = kernels.Gaussian(4.0), np.random.default_rng(0).normal(size=(50, 16))
+    >>> def error(map): return np.mean([np.abs(map(k, 64, s)(X) @ map(k, 64, s)(X).T - k(X, X)) for s in range(5)])
+    >>> bool(error(Orthogonal) < 0.7 * error(RandomFourier))
+    True
+    """
+
+    _orthogonal = True
+    _kernels = (Gaussian, Matern)
+
+
+def _cure(kernel: Kernel) -> str:
+    return "features.RandomFourier takes it, or " if isinstance(kernel, Laplacian) else ""

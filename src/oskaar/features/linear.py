@@ -1,0 +1,93 @@
+"""Linear features: the row itself, as it is or divided by its norm, with or without an intercept.
+
+<z(x), z(x')> is kernels.Linear() or, for rows divided by their norms, kernels.Cosine(), exactly; the intercept
+adds 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows
+from oskaar.features.base import FeatureMap
+from oskaar.features.rows import as_matrix, inverse_norms, is_sparse, require_width, scaled_rows, to_dense, whole
+
+
+class Linear(FeatureMap):
+    """The row itself, then 1: exact features of kernels.Linear() + 1, or of Cosine() + 1 where normalised.
+
+    width: how many columns there are; None: as many as the first rows have. Dict rows bring new columns as
+    names appear: declare a width that has room for them, or use Hashing. The features are dense.
+
+    >>> z = Linear(width=3)
+    >>> z(np.array([[1.0, 2.0, 3.0]])), z.dim
+    (array([[1., 2., 3., 1.]]), 4)
+    >>> Linear(width=2, intercept=False, normalise=True)(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
+
+    def __init__(self, width: int | None = None, intercept: bool = True, normalise: bool = False) -> None:
+        self.width = None if width is None else whole("width", width)
+        self.intercept, self.normalise = bool(intercept), bool(normalise)
+        self._first = False
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """The width, and one for the intercept."""
+        if self.width is None:
+            raise ValueError(
+                f"the dim of {self!r} is not known before its first row: declare it, "
+                f"features.{type(self).__name__}(width=...)."
+            )
+        return self.width + self.intercept
+
+    @property
+    def kappa(self) -> float:
+        """1, or sqrt(2) with an intercept, for normalised rows; else infinite."""
+        return math.sqrt(1.0 + self.intercept) if self.normalise else math.inf
+
+    def __call__(self, X: Rows) -> Array:
+        """The rows, dense."""
+        X = as_matrix(X, type(self).__name__)
+        width = X.shape[1] if self.width is None else self.width
+        if self._first and is_sparse(X) and X.shape[1] > width:
+            raise ValueError(
+                f"rows have {X.shape[1]} columns, the first had {width}: where names appear over time, declare "
+                f"features.{type(self).__name__}(width=...), or use features.Hashing."
+            )
+        require_width(X, self.width, type(self).__name__)
+        if self.normalise:
+            X = scaled_rows(X, inverse_norms(X))
+        Z = np.empty((X.shape[0], width + self.intercept))
+        Z[:, :width] = to_dense(X, width)
+        Z[:, width:] = 1.0
+        return Z
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        """The rows; the next map holds on to their width."""
+        Z = self(X)
+        if self.width is not None or len(Z) == 0 or X.shape[1] == 0:
+            return Z, self
+        settled = copy.copy(self)
+        settled.width, settled._first = int(X.shape[1]), True
+        return Z, settled
+
+    def __repr__(self) -> str:
+        return f"Linear(width={self.width}, intercept={self.intercept}, normalise={self.normalise})"
+
+
+class Identity(Linear):
+    """The row itself and nothing else: exact features of kernels.Linear().
+
+    >>> Identity()(np.array([[1.0, 2.0]]))
+    array([[1., 2.]])
+    """
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(width, intercept=False)
+
+    def __repr__(self) -> str:
+        return f"Identity(width={self.width})"
