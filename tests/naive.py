@@ -341,3 +341,18 @@ def ndcg_loss(z, relevance, k=None, exponential=False):
 
 def matching_loss(z, y, weights):
     return sum(w for a, b, w in zip(z, y, weights) if a != b) / sum(weights)
+
+
+def squared_arc(z, y):
+    """The squared angle between two unit vectors, 1 for opposite ones."""
+    return (np.arccos(min(1.0, max(-1.0, float(np.dot(z, y))))) / np.pi) ** 2
+
+
+def transport(z, y, costs):
+    """The linear programme over all plans, whole."""
+    from scipy.optimize import linprog
+
+    n = len(z)
+    rows = [[float(i == a) for i in range(n) for j in range(n)] for a in range(n)]
+    columns = [[float(j == b) for i in range(n) for j in range(n)] for b in range(n)]
+    return linprog(np.ravel(costs), A_eq=rows + columns, b_eq=[*z, *y], bounds=(0, None)).fun
