@@ -112,7 +112,8 @@ class F1(SubsetLoss):
         scores = np.empty((len(H), self.n_labels))
         for lo in range(0, len(H), step):
             block = H[lo : lo + step]
-            flat = block.transpose(1, 0, 2).reshape(len(sizes), -1)  # all rows in one matrix product
+            columns = len(block) * self.n_labels
+            flat = block.transpose(1, 0, 2).reshape(len(sizes), columns)  # all rows in one matrix product
             S = (V @ flat if U is None else U @ (V @ flat)).reshape(len(m), len(block), self.n_labels)
             best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step])
         for found in np.unique(best):

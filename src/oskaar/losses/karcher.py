@@ -27,7 +27,7 @@ _STARTS = 6
 """Labels and opposites that a search starts from."""
 _APART = 0.5
 """Radians between them."""
-_STEPS = 25
+_STEPS = 50
 """Newton steps, at most."""
 _HALVINGS = 10
 """How often a step is halved before its search ends."""
