@@ -50,7 +50,7 @@ def on_circle(angles: Array, G: Array) -> Array:
     """The angles (n,) of the least risk, exactly, for weights G (n, p) on angles (p,), p >= 1. O(p) after sorting.
 
     A label with its opposite at c is at c - pi for z < c and at c + pi above. So where the first k opposites have
-    been passed, f = B z^2 - 2 V z + W with V and W cumulative sums.
+    been passed, f = B z^2 - 2 V z + W, up to a term that is the same everywhere, with V and W cumulative sums.
 
     >>> on_circle(np.array([0.0, 1.0]), np.array([[1.0, 3.0], [-1.0, 0.0]])).round(6)
     array([ 0.75    , -3.141593])
@@ -60,7 +60,7 @@ def on_circle(angles: Array, G: Array) -> Array:
     cuts, G = cuts[order], G[:, order]
     B = G.sum(axis=1, keepdims=True)
     V = (G * (cuts - np.pi)).sum(axis=1, keepdims=True) + 2 * np.pi * np.cumsum(G, axis=1)
-    W = (G * (cuts - np.pi) ** 2).sum(axis=1, keepdims=True) + 4 * np.pi * np.cumsum(G * cuts, axis=1)
+    W = 4 * np.pi * np.cumsum(G * cuts, axis=1)
     ends = np.append(cuts[1:], cuts[0] + 2 * np.pi)
     convex = 1e-14 * np.abs(G).sum(axis=1, keepdims=True) < B
     middle = np.divide(V, B, out=np.zeros_like(V), where=convex)
