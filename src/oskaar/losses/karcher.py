@@ -18,7 +18,6 @@ eigenvalues made positive) go downhill, for many rows and starts at a time.
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from oskaar.arrays import Array
 from oskaar.losses.base import first_best
@@ -42,8 +41,15 @@ def arcs(Z: Array, Y: Array) -> Array:
     array([[0.      , 3.141593],
            [1.570796, 1.570796]])
     """
-    d: Array = 2 * np.arctan2(cdist(Z, Y), cdist(Z, -Y))
+    d: Array = 2 * np.arctan2(*_chords(Z, Y))
     return d
+
+
+def _chords(Z: Array, Y: Array) -> tuple[Array, Array]:
+    """|z - y| and |z + y|."""
+    from scipy.spatial.distance import cdist  # slow to load
+
+    return cdist(Z, Y), cdist(Z, -Y)
 
 
 def on_circle(angles: Array, G: Array) -> Array:
@@ -149,7 +155,7 @@ def _downhill(Y: Array, Z: Array, G: Array) -> Array:
 def _newton(Y: Array, outer: Array, Z: Array, G: Array, scale: Array) -> tuple[Array, Array]:
     """Steps of at most 1 radian, tangent at Z, and the slopes of f along them."""
     dim = Y.shape[1]
-    near, far = cdist(Z, Y), cdist(Z, -Y)
+    near, far = _chords(Z, Y)
     d, sine = 2 * np.arctan2(near, far), near * far / 2
     smooth, small = far > 1e-9, near < 1e-3  # at a kink its label is left out
     sine = np.where(smooth & ~small, sine, 1.0)
