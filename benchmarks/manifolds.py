@@ -104,9 +104,13 @@ def degrees(zs, ys):
     return float(np.degrees(np.mean(np.abs(np.angle(np.exp(1j * (np.asarray(zs) - ys)))))))
 
 
-def winds(folder, rounds=3000):
+STATIONS = ("07015", "07110", "07149", "07190", "07510", "07577", "07650", "07747")
+
+
+def winds(folder, rounds=3000, stations=STATIONS):
+    """Prints all figures; gives those of the last station: OSKAAR by loss, and persistence."""
     path = folder / "circular" / "synop_8stations_2015_2019.csv.gz"
-    for station in ("07015", "07110", "07149", "07190", "07510", "07577", "07650", "07747"):
+    for station in stations:
         X, now, ys = wind(path, station, rounds)
         kernel = kernels.Gaussian(X.shape[1] ** 0.5) + 1.0
         turned = np.round(np.degrees(ys - now)) * np.pi / 180
@@ -124,6 +128,7 @@ def winds(folder, rounds=3000):
             mixed = replay(SALAMI(losses.Circular(), kernel), X, turned).predictions
             report(f"wind at {station}: SALAMI Circular() over persistence", degrees(now + mixed, ys) / last, 1.0)
         report(f"wind at {station}: OSKAAR Geodesic() over persistence", list(ours.values())[1] / last, 1.0)
+    return [*ours.values(), last]
 
 
 # ------------------------------------------------------------------ energy
@@ -169,8 +174,9 @@ def daily(learner, X, ys):
     return answers
 
 
-def energies(folder):
-    X, hours, mix = energy(folder)
+def energies(folder, days=150):
+    """Prints all figures; gives those of Hellinger: OSKAAR, yesterday, last week."""
+    X, hours, mix = energy(folder, days)
     Y, n = mix[hours], mix.shape[1]
     kernel = kernels.Gaussian(X.shape[1] ** 0.5) + 1.0
     yesterday, last_week = variation(mix[hours - 24], Y), variation(mix[hours - 168], Y)
@@ -187,6 +193,7 @@ def energies(folder):
         report(
             f"energy mix, {loss!r}, over the better of yesterday and last week", ours / min(yesterday, last_week), 1
         )
+    return ours, yesterday, last_week
 
 
 # ------------------------------------------------------------------ storms
@@ -252,8 +259,9 @@ def storms(folder, rounds=4000):
     return streams.standardised(filled(np.array(X))), last, guesses, ys
 
 
-def storm_tracks(folder):
-    X, last, guesses, ys = storms(folder)
+def storm_tracks(folder, rounds=4000):
+    """Prints all figures; gives OSKAAR's, great-circle extrapolation's and persistence's."""
+    X, last, guesses, ys = storms(folder, rounds)
     axes = [frame(guess) for guess in guesses]
     away = EARTH * np.stack([(y - guess) @ E for y, guess, E in zip(ys, guesses, axes, strict=True)])
     kernel = kernels.Gaussian(X.shape[1] ** 0.5) + 1.0
@@ -273,6 +281,7 @@ def storm_tracks(folder):
         f"OSKAAR on the residual {error(moves):.2f}"
     )
     report("storms: OSKAAR over great-circle extrapolation", error(moves) / great_circle, 1.0)
+    return error(moves), great_circle, persistence
 
 
 def main():

@@ -1,7 +1,10 @@
 """Rankings and matchings: decoders, and label ranking on real data beside repeat-last and majority.
 
 Cross-validation is BatchILE, ten folds; features are standardised with the training rows, and lam and the
-lengthscale are chosen by five folds inside the training rows. Streams are replayed in file order.
+lengthscale are chosen by five folds inside the training rows. Figures are means of five shuffles: on iris these lie
+between 0.942 and 0.964, and one shuffle says little. A grid with one more lam and lengthscale (0.955) and ten
+folds for the choice (0.956, 0.938, 0.929 on three shuffles) were tried on iris and did not help.
+Streams are replayed in file order.
 The data do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
@@ -82,23 +85,28 @@ def cross_validated(X, ys, seed):
     return [1 - 2 * np.mean(seen) for seen in (ours, last, most)], picks
 
 
-def label_ranking(folder, seeds):
-    for name, goal in GOALS.items():
+def label_ranking(folder, seeds, names=GOALS):
+    for name in names:
+        goal = GOALS[name]
         X, ys = read(folder / f"{name}.csv")
         start = time.perf_counter()
         runs = [cross_validated(X, ys, seed) for seed in range(seeds)]
-        (ours, last, most), spread = np.mean([r[0] for r in runs], axis=0), np.std([r[0][0] for r in runs])
+        ours, last, most = np.mean([r[0] for r in runs], axis=0)
+        each = [r[0][0] for r in runs]
         print(
             f"     {name}: {len(X)} rows, {len(ys[0])} items, {time.perf_counter() - start:.0f} s; repeat-last "
-            f"{last:.3f}, majority {most:.3f}; {seeds} shuffles, deviation {spread:.3f}; chosen {runs[0][1][:3]}"
+            f"{last:.3f}, majority {most:.3f}; {seeds} shuffles, from {min(each):.3f} to {max(each):.3f}; "
+            f"chosen {runs[0][1][:3]}"
         )
-        report(f"tau on {name}, ten folds", ours, goal, at_least=True)
+        report(f"tau on {name}, ten folds, mean of {seeds} shuffles", ours, goal, at_least=True)
 
 
 def prequential(folder):
     """lam = 1 throughout; the last ranking, known before the next, may be one of the features.
 
     That variant was kept because it was the best on stock of about 25 that were tried: its figure is not a blind one.
+    Two more, the last ranking alone with a linear kernel (0.930) and a mixture over lam (0.931), do not reach
+    repeat-last on stock either.
     """
     for name in ("stock.csv", "spo.csv.gz"):
         X, ys = read(folder / name)
@@ -142,28 +150,31 @@ def decoders(rng):
     exact = kemeny.gain(A, kemeny._by_subsets(A[None], np.zeros(1))[0])
     found = kemeny.gain(A, list(twenty.decode(g20)))
     report("Kemeny, 20 items, less than dynamic programming over all 2^20 sets", exact - found, 1e-6)
-    for other in (
-        losses.Kendall(5),
-        losses.Kendall(8),
-        losses.Spearman(20),
-        losses.NDCG(20),
-    ):
-        G = rng.normal(size=(1000, other.p))
-        many, loop = best_of(lambda: other.decode_many(G), lambda: [other.decode(g) for g in G], repeats=3)  # noqa: B023
-        print(f"     {other!r}: {1e6 * many / len(G):.1f} us a vector")
-        report(f"{other!r}: one at a time over decode_many", loop / many, 5, at_least=True)
+    for other in (losses.Kendall(5), losses.Kendall(8), losses.Kendall(10), losses.Spearman(20), losses.NDCG(20)):
+        many_against_one(other, rng.normal(size=(1000 if other.n < 10 or other.n == 20 else 200, other.p)))
+    for n in (12, 14):
+        many_against_one(losses.Kendall(n), rng.normal(size=(40, n * (n - 1) // 2)), "all 2^n sets for each vector")
     for other in (losses.Footrule(20), losses.PositionHamming(20), losses.Matching(20)):
-        G = rng.normal(size=(1000, other.p))
-        many, loop = best_of(lambda: other.decode_many(G), lambda: [other.decode(g) for g in G], repeats=3)  # noqa: B023
-        print(
-            f"     {other!r}: {1e6 * many / len(G):.1f} us a vector, {loop / many:.1f} times faster than one at a "
-            "time (each is an assignment of its own)"
-        )
+        noise = rng.normal(size=(1000, other.p))
+        labels = other.embed_many([tuple(rng.permutation(20).tolist()) for _ in noise])
+        many_against_one(other, labels + 0.2 * noise / np.sqrt(other.p), near=True)
+        many_against_one(other, noise, "an assignment of its own for each vector")
+
+
+def many_against_one(loss, G, limit="", near=False):
+    """decode_many against a loop; `limit` says what each vector costs by itself, where that is most of the work."""
+    many, loop = best_of(lambda: loss.decode_many(G), lambda: [loss.decode(g) for g in G], repeats=3)
+    name = f"{loss!r}, {'vectors near a label' if near else 'random vectors'}"
+    print(f"     {name}: {1e6 * many / len(G):.1f} us a vector")
+    if limit:
+        print(f"     {name}: one at a time over decode_many {loop / many:.1f}: {limit}, which no batch saves")
+    else:
+        report(f"{name}: one at a time over decode_many", loop / many, 5, at_least=True)
 
 
 def main():
     arguments = arguments_with_folder(__doc__)
-    arguments.add_argument("--seeds", type=int, default=1, help="shuffles into folds")
+    arguments.add_argument("--seeds", type=int, default=5, help="shuffles into folds")
     given = arguments.parse_args()
     decoders(np.random.default_rng(0))
     folder = given.folder / "label_ranking"

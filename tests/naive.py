@@ -368,3 +368,16 @@ def divided_by_size(X):
     """Each row over the root mean square of the rows up to it."""
     sizes = [np.sqrt((X[:t] ** 2).mean(axis=0)) for t in range(1, len(X) + 1)]
     return np.array([x / np.where(s > 0, s, 1.0) for x, s in zip(X, sizes)])
+def squared_arc(z, y):
+    """The squared angle between two unit vectors, 1 for opposite ones."""
+    return (np.arccos(min(1.0, max(-1.0, float(np.dot(z, y))))) / np.pi) ** 2
+
+
+def transport(z, y, costs):
+    """The linear programme over all plans, whole."""
+    from scipy.optimize import linprog
+
+    n = len(z)
+    rows = [[float(i == a) for i in range(n) for j in range(n)] for a in range(n)]
+    columns = [[float(j == b) for i in range(n) for j in range(n)] for b in range(n)]
+    return linprog(np.ravel(costs), A_eq=rows + columns, b_eq=[*z, *y], bounds=(0, None)).fun

@@ -24,6 +24,23 @@ def test_edit_distance_is_the_recursion(z, y):
     assert losses.normalised_edit_distance(z, y) == expected / max(len(z), len(y), 1)
 
 
+SYMBOLS = st.one_of(st.integers(-3, 3), st.sampled_from(["a", 97, "ab", 0, 2**61 - 1, 1.5, True, None, (1, 2), b"a"]))
+SPELLED = st.one_of(st.text(max_size=8), st.binary(max_size=8), st.lists(SYMBOLS, max_size=8).map(tuple))
+
+
+@given(SPELLED, SPELLED)
+def test_rapidfuzz_is_the_built_in(z, y):
+    """Symbols are equal where Python says so, also those that share a hash."""
+    pytest.importorskip("rapidfuzz", reason="rapidfuzz, the extra `strings`, is not installed")
+    assert alignments._levenshtein() is not alignments._bit_parallel
+    assert losses.edit_distance(z, y) == alignments._bit_parallel(z, y)
+
+
+@pytest.mark.parametrize(("z", "y"), [(("a",), (97,)), ((0,), (2**61 - 1,)), (b"a", "a"), ((-1,), (-2,))])
+def test_different_symbols_with_one_hash(z, y):
+    assert losses.edit_distance(z, y) == 1
+
+
 def test_without_rapidfuzz(monkeypatch):
     """Long words too: the table of whole numbers does what a table of numbers does."""
     load = builtins.__import__

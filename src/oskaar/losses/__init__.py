@@ -2,9 +2,11 @@
 
 from oskaar.losses.alignments import dtw, edit_distance, edits, normalised_dtw, normalised_edit_distance
 from oskaar.losses.base import Loss, Space
+from oskaar.losses.chains import OrderedWasserstein
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
 from oskaar.losses.fscore import F1
+from oskaar.losses.geodesics import SphereGeodesic
 from oskaar.losses.kendall import KemenyGap, Kendall
 from oskaar.losses.matchings import Matching
 from oskaar.losses.ndcg import NDCG
@@ -17,6 +19,7 @@ from oskaar.losses.setmatch import SubsetZeroOne
 from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
 from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
+from oskaar.losses.transport import Wasserstein
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
 
@@ -37,6 +40,7 @@ __all__ = [
     "Loss",
     "LossTrick",
     "Matching",
+    "OrderedWasserstein",
     "Ordinal",
     "PerRow",
     "Pinball",
@@ -48,11 +52,13 @@ __all__ = [
     "Space",
     "Spearman",
     "Sphere",
+    "SphereGeodesic",
     "Squared",
     "SubsetHamming",
     "SubsetLoss",
     "SubsetZeroOne",
     "TotalVariation",
+    "Wasserstein",
     "ZeroOne",
     "dtw",
     "edit_distance",

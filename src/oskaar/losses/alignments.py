@@ -116,7 +116,15 @@ def _levenshtein() -> Callable[[Any, Any], int]:
         from rapidfuzz.distance import Levenshtein
     except ImportError:
         return _bit_parallel
-    distance: Callable[[Any, Any], int] = Levenshtein.distance
+
+    def distance(z: Any, y: Any) -> int:
+        if not (isinstance(z, str) and isinstance(y, str)):
+            codes: dict[
+                Any, int
+            ] = {}  # rapidfuzz takes symbols with one hash for equal, as "a" and 97 or 0 and 2^61 - 1
+            z, y = ([codes.setdefault(symbol, len(codes)) for symbol in word] for word in (z, y))
+        return int(Levenshtein.distance(z, y))
+
     return distance
 
 

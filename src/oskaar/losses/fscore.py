@@ -12,7 +12,7 @@ from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best
 from oskaar.losses.subsets import SubsetLoss, sets_of, top
 
-_CHUNK = 2_000_000
+_CHUNK = 500_000
 """Numbers that a vectorised decoder holds at a time."""
 
 _MANY = 128
@@ -112,7 +112,9 @@ class F1(SubsetLoss):
         scores = np.empty((len(H), self.n_labels))
         for lo in range(0, len(H), step):
             block = H[lo : lo + step]
-            S = V @ block if U is None else U @ (V @ block)
+            columns = len(block) * self.n_labels
+            flat = block.transpose(1, 0, 2).reshape(len(sizes), columns)  # all rows in one matrix product
+            S = (V @ flat if U is None else U @ (V @ flat)).reshape(len(m), len(block), self.n_labels)
             best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step])
         for found in np.unique(best):
             rows = best == found
@@ -120,12 +122,13 @@ class F1(SubsetLoss):
         return sets_of(top(scores, best)) if len(H) else []
 
     def _best_sizes(self, S: Array, m: Any, empty: Array) -> Any:
-        """For scores S (n, m, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
-        np.negative(S, out=S).sort(axis=2)
-        sums = np.cumsum(S, axis=2, out=S)[:, np.arange(len(m)), m - 1]
+        """For scores S (m, n, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
+        S.sort(axis=2)
+        last = (np.arange(self.n_labels) >= self.n_labels - m[:, None]).astype(float)
+        sums = np.einsum("mnk,mk->nm", S, last)
         if self.at_least == 0:
-            m, sums = np.append(0, m), np.concatenate([-empty[:, None], sums], axis=1)
-        return m[first_best(-sums)]
+            m, sums = np.append(0, m), np.concatenate([empty[:, None], sums], axis=1)
+        return m[first_best(sums)]
 
     def space(self) -> Space:
         """Only the sizes seen."""

@@ -27,8 +27,8 @@ from oskaar.arrays import Array
 
 MOST_BY_SUBSETS = 14
 """Above this number of items, (c)."""
-_CHUNK = 1_000_000
-"""Numbers in a table of (1)."""
+_CHUNK = 4_000_000
+"""Numbers in a table of (1): problems side by side are what makes its steps fast."""
 
 
 def best_orders(A: Array, time_limit: float | None = None) -> tuple[Any, Array]:

@@ -19,17 +19,8 @@ class _Distributions(Loss):
         self.n = require_size("n", n)
 
     def check(self, y: Any) -> Array:
-        """n shares that sum to 1: rounding errors up to 1e-6 are removed, anything else is refused."""
-        shares = as_numbers(y, (self.n,), "a distribution")
-        least = int(np.argmin(shares))
-        if shares[least] < -1e-6:
-            raise ValueError(f"a distribution must have shares >= 0, share {least} is {shares[least]:g}.")
-        total = shares.sum()
-        if abs(total - 1) > 1e-6:
-            raise ValueError(f"a distribution must sum to 1, got {total:g}: divide it by its sum.")
-        shares = np.maximum(shares, 0.0)
-        shares /= shares.sum()
-        return shares
+        """n shares that sum to 1."""
+        return as_distribution(y, self.n)
 
     def embed(self, y: Any) -> Array:
         """phi(y)."""
@@ -216,6 +207,24 @@ class SeenDistributions(Space):
         """v^T Q v, Q the overlaps of the labels."""
         norms: Array = np.einsum("...p,...p->...", V @ self._overlaps.view[self.n :], V)
         return np.maximum(norms, 0.0)
+
+
+def as_distribution(y: Any, n: int) -> Array:
+    """n shares that sum to 1: rounding errors up to 1e-6 are removed, anything else is refused.
+
+    >>> as_distribution([0.25, 0.75], 2)
+    array([0.25, 0.75])
+    """
+    shares = as_numbers(y, (n,), "a distribution")
+    least = int(np.argmin(shares))
+    if shares[least] < -1e-6:
+        raise ValueError(f"a distribution must have shares >= 0, share {least} is {shares[least]:g}.")
+    total = shares.sum()
+    if abs(total - 1) > 1e-6:
+        raise ValueError(f"a distribution must sum to 1, got {total:g}: divide it by its sum.")
+    shares = np.maximum(shares, 0.0)
+    shares /= shares.sum()
+    return shares
 
 
 def _projections(Z: Array) -> Array:
