@@ -2,6 +2,7 @@
 
 from oskaar.losses.alignments import dtw, edit_distance, edits, normalised_dtw, normalised_edit_distance
 from oskaar.losses.base import Loss, Space
+from oskaar.losses.chains import Sequence
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
 from oskaar.losses.fscore import F1
@@ -17,6 +18,7 @@ from oskaar.losses.setmatch import SubsetZeroOne
 from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
 from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
+from oskaar.losses.tags import bio_transitions
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
 
@@ -43,6 +45,7 @@ __all__ = [
     "PositionHamming",
     "PrecisionAtK",
     "Rotation",
+    "Sequence",
     "SequenceHamming",
     "SimplexL2",
     "Space",
@@ -54,6 +57,7 @@ __all__ = [
     "SubsetZeroOne",
     "TotalVariation",
     "ZeroOne",
+    "bio_transitions",
     "dtw",
     "edit_distance",
     "edits",

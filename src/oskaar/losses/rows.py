@@ -2,7 +2,8 @@ r"""Rounds of several rows, each with a label of its own: mini-batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,17 @@ class PerRow(Loss):
         return float(np.mean([self.row.optimum(item) for item in y]))
 
     def outputs(self) -> Iterable[Any]:
-        """Rounds of one row: one of each output."""
-        return ([z] for z in self.row.outputs())
+        """Rounds of one row: one of each output; and rounds of two where there are few."""
+        return _one_or_two(list(self.row.outputs()))
 
     def labels(self) -> Iterable[Any]:
-        """Rounds of one row: one of each label."""
-        return ([y] for y in self.row.labels())
+        """Rounds of one row: one of each label; and rounds of two where there are few."""
+        return _one_or_two(list(self.row.labels()))
 
     def __repr__(self) -> str:
         return f"PerRow({self.row!r})"
+
+
+def _one_or_two(items: list[Any]) -> Iterator[list[Any]]:
+    few = len(items) if len(items) <= 20 else 0
+    return chain(([a] for a in items), ([a, b] for a, b in product(items[:few], repeat=2)))

@@ -1,0 +1,173 @@
+r"""Sequences of any length: a round is one row for each place, answered by a joint decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss, Names, Space, first_best
+from oskaar.losses.markov import LearnedChain
+from oskaar.losses.viterbi import best_path, reachable
+
+_LISTED = 400
+"""Short sequences are listed as long as there are at most so many."""
+
+_MASS = 0.1
+"""The coordinate that learned transitions add to phi: small, so that it weighs little in |phi - g|^2."""
+
+
+class Sequence(Loss):
+    r"""The fraction of places that are wrong, in sequences of any length >= 1 over an alphabet of k symbols.
+
+        phi(y)_i = (e_{y_i} - 1/k) / sqrt(1 - 1/k),   psi(z)_i = -sqrt(1 - 1/k) (e_{z_i} - 1/k)
+
+    for each row i of the round, with the mean over rows as inner product: <psi(z), phi(y)> = 1/k - share of
+    right places, and c_delta = 1 - 1/k. Answers are tuples; a label is any sequence of symbols (a string is the
+    sequence of its characters).
+
+    alphabet: the symbols, or a number k for 0..k-1.
+    transitions: what is known of neighbours.
+        None: nothing. The best symbol of each row; exact for any sign, the first of equals.
+        A 0/1 matrix (k, k), 1 where the symbol of the column may follow that of the row; or (k + 1, k + 1), where
+        the last row says what may come first and the last column what may come last (`bio_transitions` makes
+        one). The best allowed answer, by Viterbi, exact for any sign, n k^2 steps. Labels need not be allowed.
+        "learned": how often symbols follow each other, start and end is counted as labels come, and joined with
+        the estimate by Bayes' rule (`LearnedChain`); nothing is to be tuned. phi has one more coordinate.
+    whole: with learned transitions, answer with the most probable sequence (Viterbi) in place of the most
+        probable symbol at each place: more sequences right as a whole, more places wrong.
+
+    >>> loss = Sequence("ab", transitions=[[0, 1], [1, 1]])                    # never "aa"
+    >>> loss("ab", "aa"), loss.decode(loss.embed("aaa")), loss.optimum("aaa")
+    (0.5, ('a', 'b', 'a'), 0.3333333333333333)
+    """
+
+    parts = True
+
+    def __init__(
+        self,
+        alphabet: int | Iterable[Hashable],
+        transitions: Literal["learned"] | ArrayLike | None = None,
+        whole: bool = False,
+    ) -> None:
+        self.symbols = Names(alphabet, "symbol")
+        self.learned = isinstance(transitions, str)
+        if self.learned and transitions != "learned":
+            raise ValueError(f"transitions must be None, 'learned' or a 0/1 matrix, got {transitions!r}.")
+        if whole and not self.learned:
+            raise ValueError("whole=True asks for the most probable sequence: it needs transitions='learned'.")
+        k = len(self.symbols)
+        self.whole = bool(whole)
+        self.allowed = None if transitions is None or self.learned else _allowed(transitions, k)
+        self.p = k + self.learned
+        self.c_delta = np.inf if self.learned else 1 - 1 / k
+        self._scale = np.sqrt((1 - _MASS**2 if self.learned else 1.0) / (1 - 1 / k if k > 1 else 1.0))
+        self._codes = self._scale * (np.eye(k) - 1 / k)
+        if self.learned:
+            self._codes = np.hstack([self._codes, np.full((k, 1), _MASS)])
+
+    def loss(self, z: Any, y: Any) -> float:
+        """The fraction of places that differ."""
+        return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
+
+    def check(self, y: Any) -> tuple[Any, ...]:
+        """A tuple of known symbols, of a length that some answer has."""
+        if not isinstance(y, (Collection, np.ndarray)) or isinstance(y, (dict, set, frozenset)):
+            raise ValueError(f"a sequence must be a tuple of symbols, got {y!r}.")
+        if len(y) == 0:
+            raise ValueError("a sequence must have at least one symbol, got none.")
+        try:
+            items = tuple(self.symbols.check(item) for item in y)
+        except ValueError as error:
+            if isinstance(y, str) and len(y) > 1:
+                raise ValueError(f"{error} A text is the sequence of its characters: {y!r} has {len(y)}.") from None
+            raise
+        if self.allowed is not None and not reachable(len(items), *_masks(self.allowed)):
+            raise ValueError(f"the transitions allow no sequence of length {len(items)}.")
+        return items
+
+    def embed(self, y: Any) -> Array:
+        """A code for each place."""
+        return self.embed_many([y])
+
+    def embed_many(self, ys: Any) -> Array:
+        """The codes of all places, one sequence after the other."""
+        Phi: Array = self._codes[[self.symbols.position(item) for y in ys for item in y]]
+        return Phi
+
+    def decode(self, g: Array) -> tuple[Any, ...]:
+        """The best allowed sequence; what has been learned of transitions is the learner's, not the loss's."""
+        scores = np.asarray(g)[:, : len(self.symbols)]
+        if self.allowed is None:
+            return self.named(first_best(scores))
+        allowed, starts, ends = (np.where(mask, 0.0, -np.inf) for mask in _masks(self.allowed))
+        return self.named(best_path(scores, allowed, starts, ends))
+
+    def optimum(self, y: Any) -> float:
+        """0, unless y is not allowed."""
+        return 0.0 if self.allowed is None else super().optimum(y)
+
+    def space(self) -> Space:
+        """All coordinates; with learned transitions, the counts too."""
+        return LearnedChain(self) if self.learned else super().space()
+
+    def outputs(self) -> Iterator[tuple[Any, ...]]:
+        """The allowed sequences of length 1, 2, ... as long as they are few."""
+        return (z for z in self.labels() if self.allowed is None or self._is_allowed(z))
+
+    def labels(self) -> Iterator[tuple[Any, ...]]:
+        """The sequences of length 1, 2, ... that have an answer, as long as they are few."""
+        k, n, total = len(self.symbols), 1, 0
+        while n == 1 or (total + k**n <= _LISTED and n <= 4):
+            if self.allowed is None or reachable(n, *_masks(self.allowed)):
+                yield from product(self.symbols.names, repeat=n)
+            total, n = total + k**n, n + 1
+
+    def named(self, places: Any) -> tuple[Any, ...]:
+        """The symbols at these places of the alphabet."""
+        return tuple(self.symbols.array[places].tolist())
+
+    def one_hots(self, G: Array) -> Array:
+        """Estimates of e_{y_i} (n, k) out of those of phi, free of KAAR's shrinkage; nan where nothing is known.
+
+        The last coordinate of phi is constant, so an estimate of it says how much the others have shrunk.
+        """
+        k = len(self.symbols)
+        mass = np.where(G[:, k:] > 1e-12, G[:, k:] / _MASS, np.nan)
+        one_hots: Array = G[:, :k] / (self._scale * mass) + 1 / k
+        return one_hots
+
+    def _is_allowed(self, z: tuple[Any, ...]) -> bool:
+        path = [-1, *(self.symbols.position(item) for item in z), -1]
+        assert self.allowed is not None
+        return bool(self.allowed[path[:-1], path[1:]].all())
+
+    def __repr__(self) -> str:
+        kind = "'learned'" if self.learned else "None" if self.allowed is None else "a matrix"
+        return f"Sequence({self.symbols.names}, transitions={kind}{', whole=True' if self.whole else ''})"
+
+
+def _allowed(transitions: Any, k: int) -> NDArray[np.bool_]:
+    """The (k + 1, k + 1) matrix out of one of either size."""
+    matrix = np.asarray(transitions)
+    if matrix.shape not in ((k, k), (k + 1, k + 1)):
+        raise ValueError(
+            f"transitions must be a 0/1 matrix of shape ({k}, {k}), or ({k + 1}, {k + 1}) with what may come first "
+            f"and last, got {matrix.shape}."
+        )
+    if not np.isin(matrix, (0, 1)).all():
+        raise ValueError("transitions must be 0 or 1: counts and probabilities are for transitions='learned'.")
+    allowed = np.ones((k + 1, k + 1), dtype=bool)
+    allowed[: len(matrix), : len(matrix)] = matrix == 1
+    if not any(reachable(n, *_masks(allowed)) for n in range(1, k + 1)):
+        raise ValueError("the transitions allow nothing: no sequence has an allowed start, way and end.")
+    return allowed
+
+
+def _masks(allowed: NDArray[np.bool_]) -> tuple[Any, Any, Any]:
+    """What may follow what, what may come first, what may come last."""
+    return allowed[:-1, :-1], allowed[-1, :-1], allowed[:-1, -1]
