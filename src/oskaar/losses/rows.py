@@ -2,14 +2,17 @@ r"""Rounds of several rows, each with a label of its own: mini-batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
+
+_FEW = 20
+"""How many outputs and labels a loss may have for its rounds of two to be listed."""
 
 
 class PerRow(Loss):
@@ -63,16 +66,16 @@ class PerRow(Loss):
 
     def outputs(self) -> Iterable[Any]:
         """Rounds of one row: one of each output; and rounds of two where there are few."""
-        return _one_or_two(list(self.row.outputs()))
+        return self._rounds(self.row.outputs)
 
     def labels(self) -> Iterable[Any]:
         """Rounds of one row: one of each label; and rounds of two where there are few."""
-        return _one_or_two(list(self.row.labels()))
+        return self._rounds(self.row.labels)
+
+    def _rounds(self, items: Callable[[], Iterable[Any]]) -> Iterator[list[Any]]:
+        yield from ([a] for a in items())
+        if all(len(list(islice(each(), _FEW + 1))) <= _FEW for each in (self.row.outputs, self.row.labels)):
+            yield from ([a, b] for a, b in product(items(), repeat=2))
 
     def __repr__(self) -> str:
         return f"PerRow({self.row!r})"
-
-
-def _one_or_two(items: list[Any]) -> Iterator[list[Any]]:
-    few = len(items) if len(items) <= 20 else 0
-    return chain(([a] for a in items), ([a, b] for a, b in product(items[:few], repeat=2)))
