@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from strategies import blocks, lams
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
@@ -256,3 +257,18 @@ def test_mini_batches_are_checked_on_two_rows():
         loss = losses.PerRow(row)
         checks.check_loss(loss)
         assert {len(z) for z in loss.outputs()} == ({1, 2} if len(list(row.outputs())) < 25 else {1})
+
+
+def test_rows_of_any_kind(rng):
+    """Tokens as dicts, sparse rows or objects: a block is a list of them, or a sparse matrix."""
+    tags = ["O", "B-x", "I-x"]
+    loss = losses.Sequence(tags, losses.bio_transitions(tags))
+    sentences = [["in", "new", "york"], ["new", "york"], ["york", "in", "new", "york"], ["in"]]
+    labels = [["O", "B-x", "I-x"], ["B-x", "I-x"], ["B-x", "O", "B-x", "I-x"], ["O"]]
+    dicts = [[{"word": word, "first": i == 0} for i, word in enumerate(words)] for words in sentences]
+    vectors = [csr_array(np.eye(3)[[["in", "new", "york"].index(word) for word in words]]) for words in sentences]
+    for xs, kernel in ((dicts, None), (vectors, None), (sentences, kernels.Pairwise(lambda a, b: float(a == b)))):
+        learner = OSKAAR(loss, kernel, lam=0.01).fit(xs, labels)
+        assert learner.predict_one(xs[0]) == ("O", "B-x", "I-x")
+        assert learner.predict(xs) == [learner.predict_one(x) for x in xs]
+        assert learner.predict_one(xs[0][-2:])[0] != "I-x"

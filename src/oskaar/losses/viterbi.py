@@ -35,17 +35,16 @@ def best_path(scores: Array, pair: Array, start: Array, end: Array) -> Any:
     value = scores[0] + start
     for lo in range(1, n, step := max(1, _ROOM // k**2)):
         hi = min(lo + step, n)
-        sums, best = np.empty((hi - lo, k, k)), np.empty((hi - lo, k))
-        for i in range(hi - lo):
-            np.add(into, value, out=sums[i])
-            np.maximum.reduce(sums[i], axis=1, out=best[i])
-            value = best[i] + scores[lo + i]
+        sums, best = into + scores[lo:hi, :, None], np.empty((hi - lo, k))
+        for here, most in zip(sums, best, strict=True):
+            here += value  # to each symbol (row) from each before it (column)
+            value = np.maximum.reduce(here, axis=1, out=most)
         np.argmax(sums >= (best - slack)[:, :, None], axis=2, out=back[lo:hi])
     value = value + end
-    most = value.max()
-    if most == -np.inf:
+    highest = value.max()
+    if highest == -np.inf:
         raise ValueError(f"the transitions allow no sequence of length {n}.")
-    path = [int(np.argmax(value >= most - slack))]
+    path = [int(np.argmax(value >= highest - slack))]
     for row in back[:0:-1].tolist():
         path.append(row[path[-1]])
     return np.array(path[::-1])
