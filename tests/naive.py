@@ -1,6 +1,6 @@
 """The paper's definitions, written the long way. Nothing here comes from the package."""
 
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, pairwise, permutations, product
 
 import numpy as np
 
@@ -368,6 +368,8 @@ def divided_by_size(X):
     """Each row over the root mean square of the rows up to it."""
     sizes = [np.sqrt((X[:t] ** 2).mean(axis=0)) for t in range(1, len(X) + 1)]
     return np.array([x / np.where(s > 0, s, 1.0) for x, s in zip(X, sizes)])
+
+
 def squared_arc(z, y):
     """The squared angle between two unit vectors, 1 for opposite ones."""
     return (np.arccos(min(1.0, max(-1.0, float(np.dot(z, y))))) / np.pi) ** 2
@@ -381,3 +383,87 @@ def transport(z, y, costs):
     rows = [[float(i == a) for i in range(n) for j in range(n)] for a in range(n)]
     columns = [[float(j == b) for i in range(n) for j in range(n)] for b in range(n)]
     return linprog(np.ravel(costs), A_eq=rows + columns, b_eq=[*z, *y], bounds=(0, None)).fun
+
+
+# ------------------------------------------------------------------ sequences
+
+
+def path_score(path, scores, pair, start, end):
+    """The score of a sequence, symbol by symbol and pair by pair."""
+    total = start[path[0]] + end[path[-1]]
+    total += sum(scores[i][s] for i, s in enumerate(path))
+    return total + sum(pair[a][b] for a, b in pairwise(path))
+
+
+def all_paths(n, k):
+    return list(product(range(k), repeat=n))
+
+
+def sequence_marginals(factors, pair, start, end):
+    """P(s_i = s) for P(s) ~ start prod factors prod pair end, by listing all sequences."""
+    n, k = len(factors), len(factors[0])
+    P = np.zeros((n, k))
+    for path in all_paths(n, k):
+        weight = start[path[0]] * end[path[-1]]
+        for i, s in enumerate(path):
+            weight = weight * factors[i][s]
+        for a, b in pairwise(path):
+            weight = weight * pair[a][b]
+        for i, s in enumerate(path):
+            P[i, s] += weight
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def transition_counts(labels, k):
+    """From each symbol and the start (k) to each symbol and the end (k)."""
+    counts = np.zeros((k + 1, k + 1))
+    for y in labels:
+        for a, b in zip([k, *y], [*y, k]):
+            counts[a, b] += 1
+    return counts
+
+
+def nearest_distribution(v):
+    """The projection of v on the simplex: max(v - c, 0) with c found by halving."""
+    low, high = min(v) - 1.0, max(v)
+    for _ in range(200):
+        c = (low + high) / 2
+        low, high = (c, high) if sum(max(x - c, 0.0) for x in v) > 1 else (low, c)
+    return np.array([max(x - low, 0.0) for x in v])
+
+
+def learned_factors(one_hots, labels, k):
+    """P(s | x) / P(s), both with each symbol seen once more than it was; a row of None knows nothing."""
+    letters = [s for y in labels for s in y]
+    shares = np.array([(letters.count(s) + 1) / (len(letters) + k) for s in range(k)])
+    rows = [shares if v is None else nearest_distribution(v) for v in one_hots]
+    return np.array([(len(letters) * P + k * shares) / (len(letters) + k) / shares for P in rows])
+
+
+def learned_chain(labels, k):
+    """The transitions (k, k), start (k,) and end (k,), each seen once more than it was."""
+    chain = transition_counts(labels, k) + 1
+    chain[k, k] = 0
+    chain = chain / chain.sum(axis=1, keepdims=True)
+    return chain[:k, :k], chain[k, :k], chain[:k, k]
+
+
+def spans_are_well_formed(tags, closing):
+    """Whether a tag sequence is made of O, and spans B-x I-x ..., which E-x must end and S-x is alone if closing."""
+    i = 0
+    while i < len(tags):
+        if tags[i] == "O" or tags[i][0] == "S":
+            i += 1
+            continue
+        if tags[i][0] != "B":
+            return False
+        kind, i = tags[i][2:], i + 1
+        while i < len(tags) and tags[i] == "I-" + kind:
+            i += 1
+        if closing:
+            if i == len(tags) or tags[i] != "E-" + kind:
+                return False
+            i += 1
+        elif i < len(tags) and tags[i] == "E-" + kind:
+            return False
+    return True

@@ -22,6 +22,21 @@ def spans(ends: Any) -> list[tuple[int, int]]:
     return list(zip([0, *stops], stops, strict=False))
 
 
+def panels(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
+    """Consecutive rounds in panels of at most so many rows, or of one round: the panel's span, and ends in it.
+
+    >>> panels([2, 3, 7, 8], 4)
+    [((0, 3), [2, 3]), ((3, 7), [4]), ((7, 8), [1])]
+    """
+    stops, found, i = [int(end) for end in ends], [], 0
+    while i < len(stops):
+        first = stops[i - 1] if i else 0
+        j = max(i + 1, int(np.searchsorted(stops, first + rows, side="right")))
+        found.append(((first, stops[j - 1]), [stop - first for stop in stops[i:j]]))
+        i = j
+    return found
+
+
 def fit_columns(G: Array, columns: int) -> Array:
     """G[..., :] with zeros for coordinates it lacks, without those that are not there yet (they are zero).
 

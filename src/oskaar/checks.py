@@ -39,21 +39,36 @@ def check_loss(
     """Check that embedding, decoder, optimum and c_delta are those of one and the same loss.
 
     labels, outputs: what to try; by default what the loss lists. Outputs must be complete for the decoder's
-    minimum to mean something. Checked: Delta(z, y) = <psi(z), phi(y)> + a term free of z for some psi,
+    minimum to mean something; for losses on parts they are taken by their number of rows, len(z), and rounds of
+    several rows should be among them. Checked: Delta(z, y) = <psi(z), phi(y)> + a term free of z for some psi,
     |phi(y)| <= 1, |psi(z) - psi(z')| <= 2 c_delta, `decode` attains the enumerated minimum for weights of any
-    sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs.
+    sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs. On parts the loss's own
+    `decode` is checked: a Space that adds what it has learned of the labels decodes something else.
     """
     ys = [loss.check(y) for y in islice(loss.labels() if labels is None else labels, _MOST)]
     zs = list(islice(loss.outputs() if outputs is None else outputs, _MOST + 1))
     _require(0 < len(zs) <= _MOST and len(ys) > 0, f"give 1 to {_MOST} outputs and some labels, got {len(zs)}")
-    D = np.array([[loss(z, y) for y in ys] for z in zs])
-    _require(bool(np.isfinite(D).all()), "Delta(z, y) must be finite")
     space = loss.space()
     for y in ys:
         space = space.extended(y)
-    Phi = np.stack([_flat(loss, space.embed_many([y])) for y in ys])
+    rows = [space.embed_many([y]) for y in ys]
+    _require(
+        np.array_equal(np.concatenate(rows), space.embed_many(ys)), "embed_many must equal embed, label by label"
+    )
     if not loss.parts:
-        _require(np.array_equal(Phi, space.embed_many(ys)), "embed_many must equal embed, label by label")
+        _check_round(loss, space, zs, ys, seed)
+        return
+    for n in sorted({len(Phi) for Phi in rows}):
+        answers = [z for z in zs if len(z) == n]
+        _require(len(answers) > 0, f"there are labels with {n} rows, but no output z with len(z) = {n}")
+        _check_round(loss, space, answers, [y for y, Phi in zip(ys, rows, strict=True) if len(Phi) == n], seed)
+
+
+def _check_round(loss: Loss, space: Space, zs: list[Any], ys: list[Any], seed: int) -> None:
+    """Check rounds of one number of rows."""
+    D = np.array([[loss(z, y) for y in ys] for z in zs])
+    _require(bool(np.isfinite(D).all()), "Delta(z, y) must be finite")
+    Phi = np.stack([_flat(loss, space.embed_many([y])) for y in ys])
     _check_embedding(loss, D, Phi, np.array([space.squared_norms(space.embed_many([y])).max() for y in ys]))
     for y, best in zip(ys, D.min(axis=0), strict=True):
         _require(

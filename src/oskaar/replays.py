@@ -145,7 +145,7 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
     predictions, losses = [], np.zeros(len(labels))
     for t, (x, y) in enumerate(zip(rows, labels, strict=True)):
         z = learner.predict_one(x)
-        losses[t] = loss(z, y) if z is not None else loss(_first_answer(loss), y)
+        losses[t] = loss(z, y) if z is not None else loss(_first_answer(loss, y), y)
         learner.learn_one(x, y)
         predictions.append(z)
         if progress is not None and (t + 1) % 256 == 0:
@@ -153,10 +153,10 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
     return Replay(predictions, losses, np.array([loss.optimum(y) for y in labels]), None, None)
 
 
-def _first_answer(loss: Loss) -> Any:
+def _first_answer(loss: Loss, y: Any) -> Any:
     """What an oskaar learner that knows nothing would have said: a learner that says None is judged by it."""
     space = loss.space()
-    return space.decode_many(np.zeros((1, space.p)))[0]
+    return space.decode_round(np.zeros((len(loss.embed(y)) if loss.parts else 1, space.p)))
 
 
 def _joined(parts: list[Array]) -> Array:

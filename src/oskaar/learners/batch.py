@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from oskaar.arrays import Array, spans
+from oskaar.arrays import Array
 from oskaar.inputs import Inputs
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
 from oskaar.losses import Loss
@@ -70,15 +70,12 @@ class BatchILE(Predictor):
     def predict_many(self, xs: Any) -> list[Any]:
         """An answer for each x."""
         block, ends = self._parsed().parse_many(xs)
-        G = self._estimates(block)
-        if self.loss.parts:
-            return [self.loss.decode(G[lo:hi]) for lo, hi in spans(ends)]
-        return self._space.decode_many(G)
+        return self._space.decode_rounds(self._estimates(block), ends)
 
     def predict_one(self, x: Any) -> Any:
         """The answer for x."""
         G = self._estimates(self._parsed().parse(x))
-        return self.loss.decode(G) if self.loss.parts else self._space.decode_many(G)[0]
+        return self._space.decode_round(G)
 
     def _parsed(self) -> Inputs:
         if not self._fitted:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oskaar.arrays import Array, Growing, fit_columns
+import numpy as np
+
+from oskaar.arrays import Array, Growing, fit_columns, spans
 from oskaar.features import FeatureMap, Nystrom
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.cholesky import PANEL
@@ -61,9 +63,11 @@ class ExactEngine:
         """Learn the rounds of a chunk."""
         self.solver.append(chunk)
 
-    def each(self, block: Block) -> Array:
-        """Estimates for rounds of one row, all from the present state."""
-        return self.solver.forecast_each(self.inputs.against(block), self.inputs.diagonal(block))
+    def each(self, block: Block, ends: Any) -> Array:
+        """Estimates for several rounds, all from the present state."""
+        if len(ends) == block.n:
+            return self.solver.forecast_each(self.inputs.against(block), self.inputs.diagonal(block))
+        return self.solver.forecast_rounds(self.inputs.against(block), self.inputs.corner(block), ends)
 
     def average(self, block: Block) -> Array:
         """The averaged function at the rows of a block."""
@@ -136,12 +140,14 @@ class FeatureEngine:
         self.solver.append(chunk.inner)
         self.map = chunk.map
 
-    def each(self, block: Block) -> Array:
-        """Estimates for rounds of one row, all from the present state, up to a positive factor each.
+    def each(self, block: Block, ends: Any) -> Array:
+        """Estimates for several rounds, all from the present state; for rounds of one row up to a positive factor.
 
         A row that would become an atom is not made one here: that only shrinks its estimate.
         """
-        return self.solver.forecast_each(self.map(block.rows))
+        if len(ends) == block.n and not getattr(self.map, "reproject", False):
+            return self.solver.forecast_each(self.map(block.rows))
+        return np.concatenate([self.forecast(block.part(lo, hi)).G for lo, hi in spans(ends)])
 
     def average(self, block: Block) -> Array:
         """The averaged function at the rows of a block."""

@@ -156,8 +156,7 @@ class OnlineLearner(Predictor):
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_many(xs)
-        blocks = (block.part(lo, hi) for lo, hi in spans(ends))
-        return [self._decode(self._space, self._forecast(b).G) for b in blocks]
+        return [self._decode(self._space, self._forecast(block.part(lo, hi)).G) for lo, hi in spans(ends)]
 
     def learn_many(self, xs: Any, ys: Any) -> None:
         """Learn many rounds in turn: bit for bit the same as a loop of `learn_one`.
@@ -234,8 +233,7 @@ class OnlineLearner(Predictor):
         return forecast, z
 
     def _decode(self, space: Space, G: Array) -> Any:
-        G = fit_columns(G, space.p)
-        return self.loss.decode(G) if self.loss.parts else space.decode_many(G)[0]
+        return space.decode_round(fit_columns(G, space.p))
 
     def _learn_round(self, block: Block, y: Any) -> Rounds:
         forecast, z = self._answered(block)
@@ -278,13 +276,14 @@ class OnlineLearner(Predictor):
         return Rounds(answers, losses, optima, surrogates, G, ends)
 
     def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
-        if self.loss.parts:
-            return [self._decode(space, G[lo:hi]) for space, (lo, hi) in zip(spaces, spans(ends), strict=False)]
         answers: list[Any] = []
-        while len(answers) < len(G):  # rounds that share a space are decoded together
-            lo = len(answers)
-            hi = next((i for i in range(lo, len(G)) if spaces[i] is not spaces[lo]), len(G))
-            answers += spaces[lo].decode_many(fit_columns(G[lo:hi], spaces[lo].p))
+        rows = spans(ends)
+        while len(answers) < len(rows):  # rounds that share a space are decoded together
+            i = len(answers)
+            space, first = spaces[i], rows[i][0]
+            j = next((j for j in range(i, len(rows)) if spaces[j] is not space), len(rows))
+            G_ij = fit_columns(G[first : rows[j - 1][1]], space.p)
+            answers += space.decode_rounds(G_ij, [hi - first for _, hi in rows[i:j]])
         return answers
 
     def _commit(self, block: Block, space: Space, happened: Rounds) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oskaar.arrays import Array, fit_columns
+from oskaar.arrays import Array, fit_columns, panels
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
@@ -62,14 +62,11 @@ class OSKAAR(OnlineLearner):
 
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
-        if self.loss.parts:
-            return super().predict_many(xs)
-        block, _ = self._inputs.parse_many(xs)
+        block, ends = self._inputs.parse_many(xs)
         answers: list[Any] = []
-        for lo in range(0, block.n, PANEL):
-            part = block.part(lo, min(lo + PANEL, block.n))
-            G = self._engine.each(part)
-            answers += self._space.decode_many(fit_columns(G, self._space.p))
+        for (first, last), inside in panels(ends, PANEL):
+            G = self._engine.each(block.part(first, last), inside)
+            answers += self._space.decode_rounds(fit_columns(G, self._space.p), inside)
         return answers
 
     def label_weights(self, x: Any) -> Array:

@@ -2,12 +2,13 @@
 
 from oskaar.losses.alignments import dtw, edit_distance, edits, normalised_dtw, normalised_edit_distance
 from oskaar.losses.base import Loss, Space
-from oskaar.losses.chains import OrderedWasserstein
+from oskaar.losses.chains import Sequence
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
 from oskaar.losses.fscore import F1
 from oskaar.losses.geodesics import SphereGeodesic
 from oskaar.losses.kendall import KemenyGap, Kendall
+from oskaar.losses.lines import OrderedWasserstein
 from oskaar.losses.matchings import Matching
 from oskaar.losses.ndcg import NDCG
 from oskaar.losses.ordinal import Ordinal
@@ -19,6 +20,7 @@ from oskaar.losses.setmatch import SubsetZeroOne
 from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
 from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
+from oskaar.losses.tags import bio_transitions
 from oskaar.losses.transport import Wasserstein
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
@@ -47,6 +49,7 @@ __all__ = [
     "PositionHamming",
     "PrecisionAtK",
     "Rotation",
+    "Sequence",
     "SequenceHamming",
     "SimplexL2",
     "Space",
@@ -60,6 +63,7 @@ __all__ = [
     "TotalVariation",
     "Wasserstein",
     "ZeroOne",
+    "bio_transitions",
     "dtw",
     "edit_distance",
     "edits",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, spans
 
 
 class Loss(ABC):
@@ -81,6 +81,8 @@ class Space(ABC):
 
     p: int
     c_delta: float
+    parts: bool = False
+    """True: a round is a block of rows, answered by `decode_round`."""
 
     @abstractmethod
     def extended(self, y: Any) -> Space:
@@ -98,6 +100,16 @@ class Space(ABC):
     def optimum(self, y: Any) -> float:
         """min_z Delta(z, y)."""
 
+    def decode_round(self, G: Array) -> Any:
+        """The answer for one round, G (n, p): n = 1 unless a round is made of parts."""
+        return self.decode_many(G)[0]
+
+    def decode_rounds(self, G: Array, ends: Any) -> list[Any]:
+        """The answers for rounds that end at rows `ends` of G."""
+        if not self.parts:
+            return self.decode_many(G)
+        return [self.decode_round(G[lo:hi]) for lo, hi in spans(ends)]
+
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
         norms: Array = np.einsum("...p,...p->...", V, V)
@@ -113,7 +125,7 @@ class FixedSpace(Space):
 
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
-        self.p, self.c_delta = loss.p, loss.c_delta
+        self.p, self.c_delta, self.parts = loss.p, loss.c_delta, loss.parts
 
     def extended(self, y: Any) -> Space:
         """Itself."""
@@ -126,6 +138,10 @@ class FixedSpace(Space):
     def decode_many(self, G: Array) -> list[Any]:
         """The loss's."""
         return self.loss.decode_many(G)
+
+    def decode_round(self, G: Array) -> Any:
+        """The loss's: all rows at once where a round is made of parts."""
+        return self.loss.decode(G) if self.parts else self.loss.decode_many(G)[0]
 
     def optimum(self, y: Any) -> float:
         """The loss's."""

@@ -1,178 +1,173 @@
-r"""Distributions on outcomes along a line, compared by transport: how far how much has to move."""
+r"""Sequences of any length: a round is one row for each place, answered by a joint decoder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, one_hot
-from oskaar.losses.numbers import require_size
-from oskaar.losses.simplex import as_distribution
+from oskaar.arrays import Array
+from oskaar.losses.base import Loss, Names, Space, first_best
+from oskaar.losses.markov import LearnedChain
+from oskaar.losses.viterbi import best_path, reachable
 
-_CHUNK = 1_000_000
-"""Numbers in an array of the dynamic programme."""
+_LISTED = 400
+"""Short sequences are listed as long as there are at most so many."""
+
+_MASS = 0.1
+"""The coordinate that learned transitions add to phi: small, so that it weighs little in |phi - g|^2."""
 
 
-class OrderedWasserstein(Loss):
-    r"""The transport cost (Wasserstein-1) of distributions on n ordered outcomes, over the way from first to last.
+class Sequence(Loss):
+    r"""The fraction of places that are wrong, in sequences of any length >= 1 over an alphabet of k symbols.
 
-    With F_k the share of the first k outcomes and w_k the k-th step of the way (they sum to 1), just as much as
-    |F_k(z) - F_k(y)| has to pass step k:
+        phi(y)_i = (e_{y_i} - 1/k) / sqrt(1 - 1/k),   psi(z)_i = -sqrt(1 - 1/k) (e_{z_i} - 1/k)
 
-        Delta(z, y) = sum_{k<n} w_k |F_k(z) - F_k(y)|
+    for each row i of the round, with the mean over rows as inner product: <psi(z), phi(y)> = 1/k - share of
+    right places, and c_delta = 1 - 1/k. Answers are tuples; a label is any sequence of symbols (a string is the
+    sequence of its characters).
 
-    As for Ordinal, |a - b| = integral_0^1 (1 - s_theta(a) s_theta(b)) / 2 dtheta with s_theta(a) = 1 where a > theta,
-    else -1:
+    alphabet: the symbols, or a number k for 0..k-1.
+    transitions: what is known of neighbours.
+        None: nothing. The best symbol of each row; exact for any sign, the first of equals.
+        A 0/1 matrix (k, k), 1 where the symbol of the column may follow that of the row; or (k + 1, k + 1), where
+        the last row says what may come first and the last column what may come last (`bio_transitions` makes
+        one). The best allowed answer, by Viterbi, exact for any sign, n k^2 steps. Labels need not be allowed.
+        "learned": how often symbols follow each other, start and end is counted as labels come, and joined with
+        the estimate by Bayes' rule (`LearnedChain`); nothing is to be tuned. phi has one more coordinate.
+    whole: with learned transitions, answer with the most probable sequence (Viterbi) in place of the most
+        probable symbol at each place: more sequences right as a whole, more places wrong.
 
-        phi(y)(k, theta) = s_theta(F_k(y)),   psi(z) = -phi(z) / 2   in L2(w x [0, 1]),   c_delta = 1/2
-
-    No finite embedding does it: the vectors are weights g on the distinct labels seen (`space()`), with
-    <phi(y), phi(y')> = 1 - 2 Delta(y, y').
-
-    Decoding minimises sum_j g_j Delta(z, y_j) over the whole simplex, exactly, for any sign. Between values that some
-    F_k(y_j) has, the risk is linear in each F_k and in each run of equal ones, which may thus be moved to such a
-    value, 0 or 1, at no loss. Over these values, sorted, F_1 <= F_2 <= ... is found by dynamic programming,
-
-        h_k(v) = w_k sum_j g_j |v - F_k(y_j)| + min_{u <= v} h_{k-1}(u)                                       (1)
-
-    O(n^2 p) for p distinct labels. Of equal answers the one with the least F is taken; g = 0 gives the uniform one.
-
-    outcomes: how many, one step apart; or their places on the line, rising.
-
-    >>> loss = OrderedWasserstein(3)
-    >>> loss([1, 0, 0], [0, 0, 1]), loss([1, 0, 0], [0, 1, 0]), OrderedWasserstein([0, 1, 10])([1, 0, 0], [0, 1, 0])
-    (1.0, 0.5, 0.1)
-    >>> space = loss.space()
-    >>> for y in ([1, 0, 0], [0, 1, 0], [0, 0, 1]):
-    ...     space = space.extended(loss.check(y))
-    >>> space.decode_many(np.array([[1.0, 1.0, 1.0], [-1.0, 0.0, 0.0]]))
-    [array([0., 1., 0.]), array([0., 0., 1.])]
+    >>> loss = Sequence("ab", transitions=[[0, 1], [1, 1]])                    # never "aa"
+    >>> loss("ab", "aa"), loss.decode(loss.embed("aaa")), loss.optimum("aaa")
+    (0.5, ('a', 'b', 'a'), 0.3333333333333333)
     """
 
-    p = 0
-    c_delta = 0.5
+    parts = True
 
-    def __init__(self, outcomes: Any) -> None:
-        if isinstance(outcomes, (int, float, np.number)):
-            outcomes = np.arange(float(require_size("outcomes", outcomes)))
-        try:
-            places = np.array(outcomes, dtype=float)
-        except (TypeError, ValueError):
-            places = np.zeros(0)
-        if places.ndim != 1 or not places.size or not np.isfinite(places).all() or (np.diff(places) <= 0).any():
-            raise ValueError(f"outcomes must be a whole number >= 1 or finite places that rise, got {outcomes!r}.")
-        self.places, self.n = places, len(places)
-        self.steps: Array = np.diff(places) / ((places[-1] - places[0]) or 1.0)
+    def __init__(
+        self,
+        alphabet: int | Iterable[Hashable],
+        transitions: Literal["learned"] | ArrayLike | None = None,
+        whole: bool = False,
+    ) -> None:
+        self.symbols = Names(alphabet, "symbol")
+        self.learned = isinstance(transitions, str)
+        if self.learned and transitions != "learned":
+            raise ValueError(f"transitions must be None, 'learned' or a 0/1 matrix, got {transitions!r}.")
+        if whole and not self.learned:
+            raise ValueError("whole=True asks for the most probable sequence: it needs transitions='learned'.")
+        k = len(self.symbols)
+        self.whole = bool(whole)
+        self.allowed = None if transitions is None or self.learned else _allowed(transitions, k)
+        self.p = k + self.learned
+        self.c_delta = np.inf if self.learned else 1 - 1 / k
+        self._scale = np.sqrt((1 - _MASS**2 if self.learned else 1.0) / (1 - 1 / k if k > 1 else 1.0))
+        self._codes = self._scale * (np.eye(k) - 1 / k)
+        if self.learned:
+            self._codes = np.hstack([self._codes, np.full((k, 1), _MASS)])
 
     def loss(self, z: Any, y: Any) -> float:
-        """sum_k w_k |F_k(z) - F_k(y)|."""
-        passed = np.cumsum(np.subtract(z, y, dtype=float))[:-1]
-        return float(np.abs(passed) @ self.steps)
+        """The fraction of places that differ."""
+        return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
 
-    def check(self, y: Any) -> Array:
-        """A distribution."""
-        return as_distribution(y, self.n)
+    def check(self, y: Any) -> tuple[Any, ...]:
+        """A tuple of known symbols, of a length that some answer has."""
+        if not isinstance(y, (Collection, np.ndarray)) or isinstance(y, (dict, set, frozenset)):
+            raise ValueError(f"a sequence must be a tuple of symbols, got {y!r}.")
+        if len(y) == 0:
+            raise ValueError("a sequence must have at least one symbol, got none.")
+        try:
+            items = tuple(self.symbols.check(item) for item in y)
+        except ValueError as error:
+            if isinstance(y, str) and len(y) > 1:
+                raise ValueError(f"{error} A text is the sequence of its characters: {y!r} has {len(y)}.") from None
+            raise
+        if self.allowed is not None and not reachable(len(items), *_masks(self.allowed)):
+            raise ValueError(f"the transitions allow no sequence of length {len(items)}.")
+        return items
 
     def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("OrderedWasserstein embeds labels as they are seen: use loss.space().extended(y).")
+        """A code for each place."""
+        return self.embed_many([y])
 
-    def decode(self, g: Array) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("OrderedWasserstein decodes over the labels seen: use loss.space().extended(y).")
+    def embed_many(self, ys: Any) -> Array:
+        """The codes of all places, one sequence after the other."""
+        Phi: Array = self._codes[[self.symbols.position(item) for y in ys for item in y]]
+        return Phi
+
+    def decode(self, g: Array) -> tuple[Any, ...]:
+        """The best allowed sequence; what has been learned of transitions is the learner's, not the loss's."""
+        scores = np.asarray(g)[:, : len(self.symbols)]
+        if self.allowed is None:
+            return self.named(first_best(scores))
+        allowed, starts, ends = (np.where(mask, 0.0, -np.inf) for mask in _masks(self.allowed))
+        return self.named(best_path(scores, allowed, starts, ends))
 
     def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
+        """0, unless y is not allowed."""
+        return 0.0 if self.allowed is None else super().optimum(y)
 
     def space(self) -> Space:
-        """No label seen."""
-        return SeenChains(self, {}, Sheet(np.zeros((0, self.n - 1))))
+        """All coordinates; with learned transitions, the counts too."""
+        return LearnedChain(self) if self.learned else super().space()
+
+    def outputs(self) -> Iterator[tuple[Any, ...]]:
+        """The allowed sequences of length 1, 2, ... as long as they are few."""
+        return (z for z in self.labels() if self.allowed is None or self._is_allowed(z))
+
+    def labels(self) -> Iterator[tuple[Any, ...]]:
+        """The sequences of length 1, 2, ... that have an answer, as long as they are few."""
+        k, n, total = len(self.symbols), 1, 0
+        while n == 1 or (total + k**n <= _LISTED and n <= 4):
+            if self.allowed is None or reachable(n, *_masks(self.allowed)):
+                yield from product(self.symbols.names, repeat=n)
+            total, n = total + k**n, n + 1
+
+    def named(self, places: Any) -> tuple[Any, ...]:
+        """The symbols at these places of the alphabet."""
+        return tuple(self.symbols.array[places].tolist())
+
+    def one_hots(self, G: Array) -> Array:
+        """Estimates of e_{y_i} (n, k) out of those of phi, free of KAAR's shrinkage; nan where nothing is known.
+
+        The last coordinate of phi is constant, so an estimate of it says how much the others have shrunk.
+        """
+        k = len(self.symbols)
+        mass = np.where(G[:, k:] > 1e-12, G[:, k:] / _MASS, np.nan)
+        one_hots: Array = G[:, :k] / (self._scale * mass) + 1 / k
+        return one_hots
+
+    def _is_allowed(self, z: tuple[Any, ...]) -> bool:
+        path = [-1, *(self.symbols.position(item) for item in z), -1]
+        assert self.allowed is not None
+        return bool(self.allowed[path[:-1], path[1:]].all())
 
     def __repr__(self) -> str:
-        even = np.array_equal(self.places, np.arange(self.n))
-        return f"OrderedWasserstein({self.n if even else self.places.tolist()})"
+        kind = "'learned'" if self.learned else "None" if self.allowed is None else "a matrix"
+        return f"Sequence({self.symbols.names}, transitions={kind}{', whole=True' if self.whole else ''})"
 
 
-class SeenChains(Space):
-    """Weights on the distinct distributions seen, and the F_k of these, (p, n - 1)."""
-
-    c_delta = 0.5
-
-    def __init__(self, loss: OrderedWasserstein, positions: dict[bytes, int], shares: Sheet) -> None:
-        self.loss, self.positions, self._shares = loss, positions, shares
-        self.p = len(positions)
-
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = y.tobytes()
-        if key in self.positions:
-            return self
-        shares = self._shares.extended(self.p + 1, self.loss.n - 1)
-        shares.view[-1] = np.clip(np.cumsum(y)[:-1], 0.0, 1.0)
-        return SeenChains(self.loss, {**self.positions, key: self.p}, shares)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
-
-    def decode_many(self, G: Array) -> list[Array]:
-        """The distribution of the least risk for each row."""
-        answers = np.full((len(G), self.loss.n), 1 / self.loss.n)
-        some = np.flatnonzero(G.any(axis=1))
-        values = np.unique(np.concatenate([[0.0, 1.0], self._shares.view.ravel()]))
-        step = max(1, _CHUNK // (len(values) * self.loss.n))
-        for lo in range(0, len(some), step):
-            rows = some[lo : lo + step]
-            W = G[rows] / np.abs(G[rows]).max(axis=1, keepdims=True)
-            F = values[self._best_places(W, values)]
-            answers[rows] = np.diff(F, axis=1, prepend=0.0, append=1.0)
-        return list(answers)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
-    def squared_norms(self, V: Array) -> Array:
-        """v^T Q v with Q = 1 - 2 Delta(y, y'): the integral of (sum_j v_j s_theta)^2, in O(n p)."""
-        norms: Array = np.zeros(V.shape[:-1])
-        for w, F in zip(self.loss.steps, self._shares.view.T, strict=True):
-            order = np.argsort(F, kind="stable")
-            gaps = np.diff(F[order], prepend=0.0, append=1.0)
-            below = np.concatenate([np.zeros((*V.shape[:-1], 1)), np.cumsum(V[..., order], axis=-1)], axis=-1)
-            norms += w * ((below[..., -1:] - 2 * below) ** 2 @ gaps)
-        return norms
-
-    def _best_places(self, W: Array, values: Array) -> Any:
-        """Equation (1) for weights W (m, p): where in `values` the best F_1 <= ... <= F_{n-1} are, (m, n - 1)."""
-        m, everything = len(W), np.arange(len(values))
-        tilt = 1e-12 * np.abs(W).sum(axis=1, keepdims=True) * values  # what is equal up to rounding: the least
-        least, firsts = np.zeros((m, 1)), []
-        for w, F in zip(self.loss.steps, self._shares.view.T, strict=True):
-            h = w * _distances(W, F, values) + tilt + least  # (1)
-            least = np.minimum.accumulate(h, axis=1)
-            new = np.concatenate([np.ones((m, 1), dtype=bool), h[:, 1:] < least[:, :-1]], axis=1)
-            firsts.append(np.maximum.accumulate(np.where(new, everything, 0), axis=1))  # where `least` is attained
-        places = np.full((m, len(firsts)), len(values) - 1)
-        for k in range(len(firsts) - 1, -1, -1):
-            last = places[:, k + 1] if k + 1 < len(firsts) else places[:, k]
-            places[:, k] = firsts[k][np.arange(m), last]
-        return places
+def _allowed(transitions: Any, k: int) -> NDArray[np.bool_]:
+    """The (k + 1, k + 1) matrix out of one of either size."""
+    matrix = np.asarray(transitions)
+    if matrix.shape not in ((k, k), (k + 1, k + 1)):
+        raise ValueError(
+            f"transitions must be a 0/1 matrix of shape ({k}, {k}), or ({k + 1}, {k + 1}) with what may come first "
+            f"and last, got {matrix.shape}."
+        )
+    if not np.isin(matrix, (0, 1)).all():
+        raise ValueError("transitions must be 0 or 1: counts and probabilities are for transitions='learned'.")
+    allowed = np.ones((k + 1, k + 1), dtype=bool)
+    allowed[: len(matrix), : len(matrix)] = matrix == 1
+    if not any(reachable(n, *_masks(allowed)) for n in range(1, k + 1)):
+        raise ValueError("the transitions allow nothing: no sequence has an allowed start, way and end.")
+    return allowed
 
 
-def _distances(W: Array, F: Array, values: Array) -> Array:
-    """sum_j W_j |v - F_j| for all v: (m, values), by cumulative sums.
-
-    >>> _distances(np.array([[1.0, -2.0]]), np.array([0.5, 0.0]), np.array([0.0, 1.0]))
-    array([[ 0.5, -1.5]])
-    """
-    order = np.argsort(F, kind="stable")
-    edge = np.zeros((len(W), 1))
-    counts = np.concatenate([edge, np.cumsum(W[:, order], axis=1)], axis=1)
-    sums = np.concatenate([edge, np.cumsum(W[:, order] * F[order], axis=1)], axis=1)
-    passed = np.searchsorted(F[order], values, side="right")
-    distances: Array = values * (2 * counts[:, passed] - counts[:, -1:]) - (2 * sums[:, passed] - sums[:, -1:])
-    return distances
+def _masks(allowed: NDArray[np.bool_]) -> tuple[Any, Any, Any]:
+    """What may follow what, what may come first, what may come last."""
+    return allowed[:-1, :-1], allowed[-1, :-1], allowed[:-1, -1]

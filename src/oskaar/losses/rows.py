@@ -2,13 +2,17 @@ r"""Rounds of several rows, each with a label of its own: mini-batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
+
+_FEW = 20
+"""How many outputs and labels a loss may have for its rounds of two to be listed."""
 
 
 class PerRow(Loss):
@@ -61,12 +65,17 @@ class PerRow(Loss):
         return float(np.mean([self.row.optimum(item) for item in y]))
 
     def outputs(self) -> Iterable[Any]:
-        """Rounds of one row: one of each output."""
-        return ([z] for z in self.row.outputs())
+        """Rounds of one row: one of each output; and rounds of two where there are few."""
+        return self._rounds(self.row.outputs)
 
     def labels(self) -> Iterable[Any]:
-        """Rounds of one row: one of each label."""
-        return ([y] for y in self.row.labels())
+        """Rounds of one row: one of each label; and rounds of two where there are few."""
+        return self._rounds(self.row.labels)
+
+    def _rounds(self, items: Callable[[], Iterable[Any]]) -> Iterator[list[Any]]:
+        yield from ([a] for a in items())
+        if all(len(list(islice(each(), _FEW + 1))) <= _FEW for each in (self.row.outputs, self.row.labels)):
+            yield from ([a, b] for a, b in product(items(), repeat=2))
 
     def __repr__(self) -> str:
         return f"PerRow({self.row!r})"

@@ -75,7 +75,7 @@ class SimplexL2(_Distributions):
         """Projections and vertices."""
         V, B = read_ball(G, self._radius)
         W, convex = means(V, B)
-        Z = _projections(W + 1 / self.n)
+        Z = projections(W + 1 / self.n)
         concave = ~convex & G.any(axis=1)
         Z[concave] = np.eye(self.n)[first_best(V[concave])]
         return list(Z)
@@ -227,10 +227,10 @@ def as_distribution(y: Any, n: int) -> Array:
     return shares
 
 
-def _projections(Z: Array) -> Array:
+def projections(Z: Array) -> Array:
     """The nearest distribution to each row: max(z - threshold, 0), the threshold found by sorting.
 
-    >>> _projections(np.array([[0.5, 0.5], [3.0, 0.0]]))
+    >>> projections(np.array([[0.5, 0.5], [3.0, 0.0]]))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """

@@ -89,8 +89,8 @@ class ExactSolver:
             return Forecast(w[None, :], R, E, self.lam / R * E)  # (3)
         W = self.factor.forward(B)  # (2)
         R = self._root(D, W)
-        E = solve_triangular(R, W @ self.C.view, lower=True)
-        return Forecast(W, R, E, self.lam * solve_triangular(R, E, lower=True, trans=1))  # (3)
+        E, G = self._hedged(R, W @ self.C.view)
+        return Forecast(W, R, E, G)
 
     def forecast_each(self, B: Array, diagonal: Array) -> Array:
         """The estimates (m, p) for m rounds of one row each, all from the present state."""
@@ -98,6 +98,14 @@ class ExactSolver:
         s = np.array([self._variance(d, w) for d, w in zip(diagonal, W, strict=True)])
         estimates: Array = (self.lam / s)[:, None] * (W @ self.C.view)  # (3)
         return estimates
+
+    def forecast_rounds(self, B: Array, D: Array, ends: Any) -> Array:
+        """The estimates for rounds that end at rows `ends`, all from the present state: one solve for all rows."""
+        W = self.factor.forward(B)
+        M = W @ self.C.view
+        return np.concatenate(
+            [self._hedged(self._root(D[lo:hi, lo:hi], W[lo:hi]), M[lo:hi])[1] for lo, hi in spans(ends)]
+        )
 
     def update(self, forecast: Forecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
@@ -168,9 +176,20 @@ class ExactSolver:
             raise ValueError(not_positive(kxx, float(s - self.lam)))
         return max(float(s), self.lam, _RESOLUTION * kxx)
 
+    def _hedged(self, R: Array, M: Array) -> tuple[Array, Array]:
+        """E and the estimate of a round with M = W C."""
+        E = solve_triangular(R, M, lower=True)
+        return E, self.lam * solve_triangular(R, E, lower=True, trans=1)  # (3)
+
     def _root(self, D: Array, W: Array) -> Array:
-        """R of (2), row by row so that rounding cannot push a variance below 0."""
+        """R of (2); row by row where rounding would push a variance below 0."""
         S = D - W @ W.T
+        try:
+            whole: Array = cholesky(S + self.lam * np.eye(len(S)), lower=True, check_finite=False)
+            if np.all(np.diagonal(whole) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
+                return whole
+        except LinAlgError:
+            pass
         R = np.zeros_like(S)
         for i in range(len(S)):
             R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0

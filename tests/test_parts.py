@@ -1,0 +1,274 @@
+"""Rounds made of parts, of ragged sizes: in OSKAAR, SALAMI, replays and BatchILE; and a loss of one's own."""
+
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from strategies import blocks, lams
+
+from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
+from oskaar.losses import Loss
+from oskaar.losses.base import first_best
+
+KERNEL = kernels.Gaussian() + 1.0
+NEVER_AA = [[0, 1, 1], [1, 1, 1], [1, 1, 1]]
+LOSSES = {
+    "free": losses.Sequence("abc"),
+    "allowed": losses.Sequence("abc", NEVER_AA),
+    "learned": losses.Sequence("abc", "learned"),
+    "whole": losses.Sequence("abc", "learned", whole=True),
+    "rows": losses.PerRow(losses.ZeroOne("abc")),
+}
+kinds = pytest.mark.parametrize("kind", LOSSES)
+
+
+def twin(x, y):
+    return naive.gaussian(x, y) + 1
+
+
+def stream(rng, n, most=5, noise=1.0):
+    """Ragged rounds: letters that often go a, b, c, a, ..., seen through noise."""
+    labels = [["abc"[(s + i) % 3] for i in range(rng.integers(1, most + 1))] for s in rng.integers(3, size=n)]
+    return [
+        np.array([["abc".index(c), i] for i, c in enumerate(y)]) + noise * rng.normal(size=(len(y), 2))
+        for y in labels
+    ], labels
+
+
+def labels_for(rounds, seed):
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list("abc"), size=len(x))) for x in rounds]
+
+
+@settings(max_examples=15)
+@given(blocks(max_rounds=7, max_rows=5), lams(), st.booleans(), st.sampled_from(sorted(LOSSES)), st.integers(0, 99))
+def test_oskaar_is_the_argmin(rounds, lam, shifted, kind, seed):
+    loss, ys = LOSSES[kind], [list(y) for y in labels_for(rounds, seed)]
+    Phi = [loss.embed(y) for y in ys]
+    expected = (naive.shifted_oskaar if shifted else naive.oskaar)(twin, rounds, Phi, lam)
+    learner = OSKAAR(loss, KERNEL, lam=lam, shifted=shifted)
+    for x, y, g in zip(rounds, ys, expected, strict=True):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
+        assert len(learner.predict_one(x)) == len(x)
+        learner.learn_one(x, y)
+    assert learner.regret <= learner.regret_bound() + 1e-9
+
+
+@settings(max_examples=15)
+@given(blocks(max_rounds=9, max_rows=5), lams(), st.booleans(), st.sampled_from(sorted(LOSSES)), st.integers(0, 99))
+def test_salami_restarts_at_every_round(rounds, lam, shifted, kind, seed):
+    """All restarts, each at a round's first row, for a grid of lams: looped and replayed."""
+    loss, ys = LOSSES[kind], [list(y) for y in labels_for(rounds, seed)]
+    X, Phi = np.vstack(rounds), np.vstack([loss.embed(y) for y in ys])
+    ends = np.cumsum([len(x) for x in rounds]).tolist()
+    grid = [lam, 3.0]
+    G, weights, _ = naive.salami([naive.gram(twin, X, X)], Phi, ends, grid, 0.5, True, shifted)
+    slow, fast = (SALAMI(loss, KERNEL, grid, eta=0.5, shifted=shifted) for _ in range(2))
+    result = replay(fast, rounds, ys)
+    answers = []
+    for t, (x, y) in enumerate(zip(rounds, ys, strict=True)):
+        mine = G[ends[t] - len(x) : ends[t]]
+        np.testing.assert_allclose(slow.estimate(x), mine, atol=1e-8)
+        np.testing.assert_allclose(result.estimates[t], mine, atol=1e-8)
+        started, p = slow.restart_weights()
+        assert started.tolist() == list(range(1, t + 2))
+        np.testing.assert_allclose(p, weights[t].reshape(-1, 2).sum(axis=1), atol=1e-8)
+        answers.append(slow.predict_one(x))
+        slow.learn_one(x, y)
+    assert [len(z) for z in result.predictions] == [len(x) for x in rounds]
+    np.testing.assert_allclose(result.losses, [loss(z, y) for z, y in zip(answers, ys, strict=True)], atol=1e-9)
+
+
+@kinds
+def test_batch(kind, rng):
+    """BatchILE decodes with what the labels taught, and BatchILE and OSKAAR agree on what that is."""
+    loss, (xs, ys) = LOSSES[kind], stream(rng, 30)
+    model = BatchILE(loss, KERNEL, lam=0.01).fit(xs, ys)
+    expected = naive.batch_ile(twin, np.vstack(xs), np.vstack([loss.embed(y) for y in ys]), 0.01, xs[3])
+    np.testing.assert_allclose(model.estimate(xs[3]), expected, atol=1e-8)
+    assert model.predict(xs) == [model.predict_one(x) for x in xs]
+    space = OSKAAR(loss, KERNEL).fit(xs, ys).space
+    assert model.predict_one(xs[3]) == space.decode_round(model.estimate(xs[3]))
+    with pytest.raises(ValueError, match="one for each row"):
+        model.fit(xs[:2], [ys[0], [*ys[1], "a"]])
+
+
+@kinds
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI], ids=["oskaar", "salami"])
+def test_contract(kind, make, rng):
+    """predict changes nothing, learn_many is the loop bit for bit, replay is the loop."""
+    xs, ys = stream(rng, 25)
+    checks.check_learner(make(LOSSES[kind], KERNEL), xs, ys)
+
+
+@kinds
+def test_replay_across_panels(kind, rng):
+    """900 rows in rounds of 1 to 9: no answer has seen its own label or a later one."""
+    xs, ys = stream(rng, 180, most=9)
+    fast, slow = (OSKAAR(LOSSES[kind], KERNEL, lam=0.3) for _ in range(2))
+    result = replay(fast, xs, ys)
+    answers = []
+    for x, y in zip(xs, ys, strict=True):
+        answers.append(slow.predict_one(x))
+        slow.learn_one(x, y)
+    assert result.predictions == answers
+    new, _ = stream(rng, 70, most=9)
+    np.testing.assert_allclose(fast.estimate(new[0]), slow.estimate(new[0]), atol=1e-10)
+    before = pickle.dumps(fast)
+    assert fast.predict_many(new) == [fast.predict_one(x) for x in new]
+    assert pickle.dumps(fast) == before
+    later = replay(OSKAAR(LOSSES[kind], KERNEL, lam=0.3), xs, ys[:100] + [["c"] * len(y) for y in ys[100:]])
+    assert later.predictions[:101] == answers[:101]
+
+
+def test_predict_many_with_a_long_round(rng):
+    """A round longer than a panel, between short ones, and equal rows with a tiny lam."""
+    learner = OSKAAR(LOSSES["learned"], KERNEL, lam=1e-13).fit(*stream(rng, 40))
+    xs = [rng.normal(size=(n, 2)) for n in (3, 300, 1, 2)] + [np.zeros((4, 2))]
+    assert learner.predict_many(xs) == [learner.predict_one(x) for x in xs]
+    assert learner.predict_many([]) == []
+
+
+BAD = {
+    "no rows": (np.zeros((0, 2)), "a", "at least one row|has no rows"),
+    "no symbols": (np.zeros((1, 2)), "", "at least one symbol"),
+    "y longer": (np.zeros((1, 2)), "ab", "2 parts for 1 rows"),
+    "y shorter": (np.zeros((2, 2)), "a", "1 parts for 2 rows"),
+    "unknown symbol": (np.zeros((2, 2)), ["a", "z"], "unknown symbol 'z'"),
+    "not a sequence": (np.zeros((1, 2)), 7, "must be a tuple"),
+    "length not allowed": (np.zeros((3, 2)), "aaa", "no sequence of length 3"),
+    "nan": (np.array([[0.0, 1.0], [np.nan, 0.0]]), "ab", "must be finite, got nan"),
+    "too wide": (np.zeros((2, 3)), "ab", "must have 2 features"),
+    "one row, not a block": ([0.0, 1.0], "a", "must be a row of numbers"),
+}
+
+
+@pytest.mark.parametrize("transitions", ["learned", [[0, 1], [0, 0]]], ids=["learned", "matrix"])
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI], ids=["oskaar", "salami"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_refused_round_leaves_no_trace(name, make, transitions):
+    x, y, message = BAD[name]
+    if name == "length not allowed" and transitions == "learned":
+        return
+    learner = make(losses.Sequence("ab", transitions), KERNEL)
+    good = np.random.default_rng(0).normal(size=(3, 2, 2))
+    learner.learn_many(good, ["ab", "ab", "ba"])
+    before = pickle.dumps(learner)
+    with pytest.raises(ValueError, match=message):
+        learner.learn_one(x, y)
+    with pytest.raises(ValueError, match=message):
+        learner.learn_many([good[0], x], ["ab", y])
+    with pytest.raises(ValueError, match=message):
+        replay(learner, [good[0], x], ["ab", y])
+    assert pickle.dumps(learner) == before
+    learner.learn_one(good[1], "ab")
+    assert learner.rounds == 4
+
+
+def test_a_length_without_answer():
+    learner = OSKAAR(losses.Sequence("ab", [[0, 1, 0], [1, 0, 1], [1, 0, 0]]), KERNEL)
+    learner.learn_one(np.zeros((2, 1)), "ab")
+    with pytest.raises(ValueError, match="no sequence of length 3"):
+        learner.predict_one(np.zeros((3, 1)))
+
+
+def test_a_learner_that_does_not_answer(rng):
+    """It is judged by the answer of one that knows nothing, with as many parts as the label."""
+
+    class Silent:
+        def predict_one(self, x):
+            return None
+
+        def learn_one(self, x, y):
+            pass
+
+    xs, ys = stream(rng, 6)
+    result = replay(Silent(), xs, ys, loss=LOSSES["free"])
+    assert result.losses.tolist() == [np.mean([c != "a" for c in y]) for y in ys]
+
+
+# ------------------------------------------------------------------ check_loss on parts of one's own
+
+
+class Wiggle(Loss):
+    """+1 or -1 at each place, wrong places counted twice in odd rounds: broken in one way or another."""
+
+    parts, p, c_delta = True, 1, 0.5
+
+    def __init__(self, broken=""):
+        self.broken = broken
+        self.c_delta = 0.2 if broken == "c_delta" else 0.5
+
+    def loss(self, z, y):
+        if self.broken == "loss" and len(y) == 2:
+            return float(list(z) != list(y))
+        return float(np.mean([a != b for a, b in zip(z, y, strict=True)]))
+
+    def embed(self, y):
+        scale = 2.0 if self.broken == "norm" and len(y) == 2 else 1.0
+        return scale * np.array(y, dtype=float)[:, None]
+
+    def embed_many(self, ys):
+        Phi = super().embed_many(ys)
+        return -Phi if self.broken == "embed_many" and len(ys) > 1 else Phi
+
+    def decode(self, g):
+        signs = 1 - 2 * first_best(np.hstack([g, -g]))
+        if self.broken == "decode" and len(g) == 2:
+            signs[1] = signs[0]
+        return signs.tolist()
+
+    def optimum(self, y):
+        return 0.5 if self.broken == "optimum" and len(y) == 2 else 0.0
+
+    def outputs(self):
+        sizes = (1, 2, 3) if self.broken != "sizes" else (1, 3)
+        return [[1 - 2 * s for s in path] for n in sizes for path in naive.all_paths(n, 2)]
+
+    def labels(self):
+        return [[1 - 2 * s for s in path] for n in (1, 2, 3) for path in naive.all_paths(n, 2)]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ("loss", "must be linear"),
+        ("norm", "at most 1"),
+        ("embed_many", "embed_many must equal"),
+        ("decode", "decode must attain"),
+        ("optimum", "the minimum is 0"),
+        ("c_delta", "2 c_delta"),
+        ("sizes", "labels with 2 rows, but no output"),
+    ],
+)
+def test_check_loss_looks_at_every_size(broken, message):
+    """Each mistake but c_delta's shows only in rounds of two rows."""
+    checks.check_loss(Wiggle())
+    with pytest.raises(checks.CheckFailed, match=message):
+        checks.check_loss(Wiggle(broken))
+
+
+def test_mini_batches_are_checked_on_two_rows():
+    for row in (losses.ZeroOne(3), losses.Ordinal(4), losses.CostMatrix([[0, 1, 2], [3, 0, 1]]), losses.ZeroOne(25)):
+        loss = losses.PerRow(row)
+        checks.check_loss(loss)
+        assert {len(z) for z in loss.outputs()} == ({1, 2} if len(list(row.outputs())) < 25 else {1})
+
+
+def test_rows_of_any_kind(rng):
+    """Tokens as dicts, sparse rows or objects: a block is a list of them, or a sparse matrix."""
+    tags = ["O", "B-x", "I-x"]
+    loss = losses.Sequence(tags, losses.bio_transitions(tags))
+    sentences = [["in", "new", "york"], ["new", "york"], ["york", "in", "new", "york"], ["in"]]
+    labels = [["O", "B-x", "I-x"], ["B-x", "I-x"], ["B-x", "O", "B-x", "I-x"], ["O"]]
+    dicts = [[{"word": word, "first": i == 0} for i, word in enumerate(words)] for words in sentences]
+    vectors = [csr_array(np.eye(3)[[["in", "new", "york"].index(word) for word in words]]) for words in sentences]
+    for xs, kernel in ((dicts, None), (vectors, None), (sentences, kernels.Pairwise(lambda a, b: float(a == b)))):
+        learner = OSKAAR(loss, kernel, lam=0.01).fit(xs, labels)
+        assert learner.predict_one(xs[0]) == ("O", "B-x", "I-x")
+        assert learner.predict(xs) == [learner.predict_one(x) for x in xs]
+        assert learner.predict_one(xs[0][-2:])[0] != "I-x"

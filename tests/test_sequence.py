@@ -1,0 +1,258 @@
+"""Sequences of any length: Viterbi and the marginals against enumeration, and what is learned of transitions."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oskaar import OSKAAR, checks, kernels, losses
+from oskaar.losses import viterbi
+
+BIO = ["O", "B-x", "I-x", "B-y", "I-y"]
+BIOES = ["I-x", "O", "E-x", "B-x", "S-x"]
+
+
+@st.composite
+def chains(draw, forbidden=True):
+    """Signed scores (n, k), pair (k, k), start and end (k,), with -inf here and there."""
+    n, k = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    whole = draw(st.booleans())  # ties
+    numbers = [rng.integers(-2, 3, size=s) * 1.0 if whole else rng.normal(size=s) for s in ((n, k), (k, k), k, k)]
+    if forbidden:
+        for part in numbers[1:]:
+            part[rng.random(part.shape) < draw(st.sampled_from([0.0, 0.3, 0.7]))] = -np.inf
+    return numbers
+
+
+@given(chains(), st.sampled_from([1, 20, 2**17]))
+def test_best_path_is_the_best_of_all(chain, room):
+    """For any sign, and however few sums are kept at a time; an error where nothing is allowed."""
+    scores, pair, start, end = chain
+    values = {path: naive.path_score(path, *chain) for path in naive.all_paths(*scores.shape)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(viterbi, "_ROOM", room)
+        if max(values.values()) == -np.inf:
+            with pytest.raises(ValueError, match=f"allow no sequence of length {len(scores)}"):
+                viterbi.best_path(scores, pair, start, end)
+            return
+        path = viterbi.best_path(scores, pair, start, end)
+    assert values[tuple(path.tolist())] == pytest.approx(max(values.values()), abs=1e-9)
+
+
+@given(chains(), st.integers(0, 100))
+def test_equal_paths_do_not_depend_on_rounding(chain, seed):
+    scores, pair, start, end = chain
+    noise = 1e-15 * np.random.default_rng(seed).normal(size=scores.shape)
+    if max(naive.path_score(path, *chain) for path in naive.all_paths(*scores.shape)) > -np.inf:
+        path = viterbi.best_path(scores, pair, start, end)
+        assert viterbi.best_path(scores + noise * np.abs(scores).max(), pair, start, end).tolist() == path.tolist()
+
+
+@given(chains())
+def test_marginals_are_those_of_all_sequences(chain):
+    factors, pair, start, end = (np.exp(part) for part in chain)
+    masks = pair > 0, start > 0, end > 0
+    allowed = [p for p in naive.all_paths(*factors.shape) if naive.path_score(p, *chain) > -np.inf]
+    assert viterbi.reachable(len(factors), *masks) == bool(allowed)
+    if allowed:
+        expected = naive.sequence_marginals(factors, pair, start, end)
+        np.testing.assert_allclose(viterbi.marginals(factors, pair, start, end), expected, atol=1e-12)
+
+
+def test_marginals_of_long_sequences(rng):
+    """2000 places do not underflow: far from its ends a chain without evidence is as it is in the middle."""
+    pair = rng.random((3, 3))
+    P = viterbi.marginals(np.full((2000, 3), 1e-6), pair, np.ones(3), np.ones(3))
+    np.testing.assert_allclose(P[1000], P[1001], atol=1e-12)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
+@st.composite
+def sequence_losses(draw):
+    """Sequences with and without a matrix, whose length 1 to 4 is mostly possible."""
+    k = draw(st.integers(1, 3))
+    kind = draw(st.sampled_from(["none", "square", "ends", "learned"]))
+    if kind == "none":
+        return losses.Sequence(k)
+    if kind == "learned":
+        return losses.Sequence(k, "learned")
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    matrix = (rng.random((k + (kind == "ends"),) * 2) < 0.7).astype(int)
+    matrix[0, 0] = 1
+    if kind == "ends":
+        matrix[0, -1] = matrix[-1, 0] = 1
+    return losses.Sequence("abc"[:k], matrix)
+
+
+@settings(max_examples=20)
+@given(sequence_losses())
+def test_contract(loss):
+    """Embedding, decoder for weights of any sign, optimum and c_delta, on rounds of one to four rows."""
+    lengths = {len(z) for z in loss.outputs()}
+    assert lengths == {1, 2, 3, 4}
+    checks.check_loss(loss)
+
+
+def test_lengths_that_are_not_possible():
+    loss = losses.Sequence("ab", [[0, 1, 0], [1, 0, 1], [1, 0, 0]])  # ab, abab, ...
+    checks.check_loss(loss)
+    assert {len(z) for z in loss.outputs()} == {2, 4}
+    assert loss.decode(np.zeros((4, 2))) == ("a", "b", "a", "b")
+    with pytest.raises(ValueError, match="no sequence of length 3"):
+        loss.check("aba")
+    with pytest.raises(ValueError, match="no sequence of length 3"):
+        loss.decode(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(("tags", "closing"), [(BIO, False), (BIOES, True), (["B-x", "I-x"], False)])
+def test_tags(tags, closing):
+    """A sequence is allowed if and only if its spans are well formed."""
+    matrix = losses.bio_transitions(tags)
+    for n in (1, 2, 3, 4):
+        for path in naive.all_paths(n, len(tags)):
+            steps = [matrix[a, b] for a, b in zip([-1, *path], [*path, -1])]
+            assert all(steps) == naive.spans_are_well_formed([tags[i] for i in path], closing)
+    loss = losses.Sequence(tags, matrix)
+    g = np.zeros((3, len(tags)))
+    g[:, tags.index("I-x")] = 1.0
+    assert loss.decode(g) == ("B-x", "I-x", "E-x" if closing else "I-x")
+
+
+def test_labels_need_not_be_allowed():
+    loss = losses.Sequence(BIO, losses.bio_transitions(BIO))
+    assert loss.check(["I-x", "O"]) == ("I-x", "O")
+    assert loss.optimum(("I-x", "O")) == 0.5
+    learner = OSKAAR(loss, kernels.Linear() + 1.0, lam=0.01)
+    learner.learn_one([[1.0], [0.0]], ["I-x", "O"])
+    assert learner.regret == learner.total_loss - 0.5
+
+
+# ------------------------------------------------------------------ learned transitions
+
+
+@pytest.mark.parametrize("longest", [1, 20, 400])
+def test_counts(longest, rng):
+    """They are those of the labels, however many and however long; a space never changes."""
+    labels = [tuple(rng.integers(3, size=rng.integers(1, longest + 1)).tolist()) for _ in range(300 // longest + 20)]
+    spaces = [losses.Sequence(3, "learned").space()]
+    for y in labels:
+        spaces.append(spaces[-1].extended(y))
+    for t, space in enumerate(spaces):
+        np.testing.assert_array_equal(space.counts(), naive.transition_counts(labels[:t], 3))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.1, 1.0]))
+def test_answers_are_bayes_rule(seed, whole, lam):
+    """Every answer of a stream is the most probable under the chain of the labels before it."""
+    rng = np.random.default_rng(seed)
+    k, rounds = 3, [rng.normal(size=(rng.integers(1, 5), 2)) for _ in range(8)]
+    labels = [tuple(np.sort(rng.integers(k, size=len(x))).tolist()) for x in rounds]
+    codes = np.array([np.append((np.eye(k)[s] - 1 / k) * np.sqrt(0.99 / (1 - 1 / k)), 0.1) for s in range(k)])
+    twin = lambda x, y: naive.gaussian(x, y) + 1  # noqa: E731
+    estimates = naive.oskaar(twin, rounds, [codes[list(y)] for y in labels], lam)
+    learner = OSKAAR(losses.Sequence(k, "learned", whole=whole), kernels.Gaussian() + 1.0, lam=lam)
+    for t, (x, y, g) in enumerate(zip(rounds, labels, estimates, strict=True)):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
+        np.testing.assert_allclose((learner.estimate(x)[:, :k]).sum(axis=1), 0, atol=1e-9)
+        scale = np.sqrt(0.99 / (1 - 1 / k))
+        one_hots = [v[:k] / scale / (v[k] / 0.1) + 1 / k if v[k] > 1e-12 else None for v in g]
+        factors, chain = naive.learned_factors(one_hots, labels[:t], k), naive.learned_chain(labels[:t], k)
+        z = learner.predict_one(x)
+        if whole:
+            logs = np.log(factors), *(np.log(part) for part in chain)
+            best = max(naive.path_score(path, *logs) for path in naive.all_paths(len(x), k))
+            assert naive.path_score(z, *logs) == pytest.approx(best, abs=1e-7)
+        else:
+            P = naive.sequence_marginals(factors, *chain)
+            np.testing.assert_allclose(P[np.arange(len(x)), list(z)], P.max(axis=1), atol=1e-7)
+        learner.learn_one(x, y)
+    assert learner.regret_bound() == np.inf  # nothing is claimed
+
+
+def test_transitions_help(rng):
+    """Noisy sights of 0, 1, 2, 0, 1, 2, ...: what comes next is known after a while."""
+    labels = [tuple((int(s) + i) % 3 for i in range(6)) for s in rng.integers(3, size=150)]
+    rounds = [np.eye(3)[list(y)] + rng.normal(size=(6, 3)) for y in labels]
+    plain, chain, whole = (
+        OSKAAR(losses.Sequence(3, how, whole=w), kernels.Gaussian(1.7) + 1.0, lam=0.3).fit(rounds[:100], labels[:100])
+        for how, w in ((None, False), ("learned", False), ("learned", True))
+    )
+    assert plain.score(rounds[100:], labels[100:]) < -0.25
+    assert chain.score(rounds[100:], labels[100:]) > -0.15
+    assert whole.score(rounds[100:], labels[100:]) > -0.15
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ("abd", r"unknown symbol 'd'.*'abd' has 3"),
+        (["a", "d"], "unknown symbol 'd'"),
+        ((), "at least one symbol"),
+        (3, "must be a tuple of symbols, got 3"),
+        ({"a", "b"}, "must be a tuple"),
+        (None, "must be a tuple"),
+        (["a", None], "unknown symbol None"),
+        (np.zeros((2, 2)), "unknown symbol"),
+    ],
+)
+def test_labels_that_are_refused(y, message):
+    for transitions in (None, "learned", np.ones((3, 3))):
+        with pytest.raises(ValueError, match=message):
+            losses.Sequence("abc", transitions).check(y)
+
+
+def test_labels_that_are_taken():
+    loss = losses.Sequence(3)
+    assert loss.check(np.array([0, 2, 1])) == loss.check([0, 2, 1]) == (0, 2, 1)
+    assert losses.Sequence("abc").check("cab") == ("c", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: losses.Sequence("ab", np.zeros((3, 3))), "allow nothing"),
+        (lambda: losses.Sequence("ab", [[1, 0, 0], [0, 1, 1], [1, 0, 0]]), "allow nothing"),
+        (lambda: losses.Sequence("ab", np.ones((2, 3))), r"shape \(2, 2\), or \(3, 3\)"),
+        (lambda: losses.Sequence("ab", [[0.5, 0.5], [1, 0]]), "must be 0 or 1"),
+        (lambda: losses.Sequence("ab", [[np.nan, 1], [1, 0]]), "must be 0 or 1"),
+        (lambda: losses.Sequence("ab", "fixed"), "None, 'learned' or a 0/1 matrix"),
+        (lambda: losses.Sequence("ab", whole=True), "needs transitions='learned'"),
+        (lambda: losses.Sequence([]), "at least one symbol"),
+        (lambda: losses.Sequence("aa"), "listed once"),
+        (lambda: losses.bio_transitions(["O", "X-y"]), "look like 'B-city'"),
+        (lambda: losses.bio_transitions(["O", 3]), "look like 'B-city'"),
+    ],
+)
+def test_losses_that_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_names():
+    assert repr(losses.Sequence(2)) == "Sequence([0, 1], transitions=None)"
+    assert "'learned', whole=True" in repr(losses.Sequence(2, "learned", whole=True))
+    assert "a matrix" in repr(losses.Sequence(2, np.ones((2, 2))))
+
+
+@pytest.mark.realdata
+def test_handwritten_words(data):
+    """Words of one fold, letters of others: transitions help, and are learned from 300 words."""
+    with np.load(data / "sequence/ocr_letters.npz") as file:
+        pixels, letters, lengths = np.unpackbits(file["pixels_packed"], axis=1), file["labels"], file["lengths"]
+        folds = file["folds"]
+    ends = np.cumsum(lengths)
+    spans = [slice(end - n, end) for end, n in zip(ends, lengths, strict=True)]
+    words = [spans[i] for i in np.flatnonzero(folds == 1)[::2][:300]] + [spans[i] for i in np.flatnonzero(folds == 2)]
+    xs, ys = [pixels[w].astype(float) for w in words], [letters[w].tolist() for w in words]
+    scores = []
+    for how in (None, "learned"):
+        learner = OSKAAR(losses.Sequence(26, how), kernels.Gaussian(3.0) + 1.0, lam=0.1).fit(xs[:300], ys[:300])
+        scores.append(1 + learner.score(xs[300:500], ys[300:500]))
+    assert scores[0] > 0.6
+    assert scores[1] > scores[0] + 0.04
