@@ -104,7 +104,7 @@ class FeatureEngine:
     @property
     def room(self) -> int:
         """How many rows the next chunk may have."""
-        return max(2 * PANEL, min(2 * self.solver.dim, CHUNK))
+        return max(PANEL, min(self.solver.dim, CHUNK))
 
     @property
     def operations(self) -> int:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
@@ -189,20 +190,34 @@ class FeatureSolver:
     def _append(self, f: FeatureForecast, C: Array, E: Array, H: Array, ends: Any) -> None:
         """Rows are open from now on; they are folded in when there are enough of them."""
         n = len(f.Z)
-        R = 1.0 / f.R if n == 1 else dtrtri(f.R, lower=1)[0]
-        J = np.concatenate([-(R @ f.W) @ self.J.view, np.tril(R)], axis=1) if f.W.size else np.tril(R)
-        rounds = self.open_rounds + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        if n > 1 and self.Z.shape[0] + n >= self.room:
+            self._fold_chunk(f, C, E, H, ends)
+            return
+        R = 1.0 / f.R if n == 1 else np.tril(dtrtri(f.R, lower=1)[0])
+        J = np.concatenate([-(R @ f.W) @ self.J.view, R], axis=1) if f.W.size else R
         for growing, rows in ((self.Z, f.Z), (self.U, f.U), (self.C, C), (self.E, E), (self.H, H), (self.J, J)):
             growing.append(rows)
-        self.round_of_row.append(rounds[:, None])
+        self.round_of_row.append(self.open_rounds + _round_of_row(ends))
         self.open_rounds += len(ends)
         self.rounds += len(ends)
         if self.Z.shape[0] >= self.room:
-            self._fold()
+            self._adopt(self._gram(self.dim), self._moments(self.dim), self._total())
 
-    def _fold(self) -> None:
-        """Fold the open rows into A and B, and factorise afresh (1)."""
-        A, B, total = self._gram(self.dim), self._moments(self.dim), self._total()
+    def _fold_chunk(self, f: FeatureForecast, C: Array, E: Array, H: Array, ends: Any) -> None:
+        """Fold the open rows and those of a chunk, which then need no inverse of their own."""
+        D, p, r = max(self.dim, f.Z.shape[1]), H.shape[1], len(ends)
+        A, B = self._gram(D), _padded(self._moments(D), D, p)
+        A[: f.Z.shape[1], : f.Z.shape[1]] += f.Z.T @ f.Z
+        B[: f.Z.shape[1], :p] += f.Z.T @ H
+        Q = (r - 1 - _round_of_row(ends)) * C - E
+        last = solve_triangular(f.R, Q, lower=True, trans=1, check_finite=False)  # L^-T of old and new rows
+        first = r * fit_columns(self.C.view, p) - f.W.T @ last
+        total = self._total_of(D, p, r, first, f.U, last)
+        self.rounds += r
+        self._adopt(A, B, total)
+
+    def _adopt(self, A: Array, B: Array, total: Array) -> None:
+        """All rows are folded in, factorised afresh (1)."""
         P = inverse_factor(A)
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
         self._open()
@@ -220,15 +235,26 @@ class FeatureSolver:
         return B
 
     def _total(self) -> Array:
-        """(4), with the functions of the open rounds: P (n Theta + U^T J^T ((n - r) C - E))."""
-        D, C = self.dim, self.C.view
-        if not self.open_rounds:
-            return self.total
-        U = self.U.view
-        left = self.open_rounds - 1 - self.round_of_row.view
-        inner = self.open_rounds * _padded(self.Theta, D, C.shape[1])
-        inner[: U.shape[1], : C.shape[1]] += U.T @ (self.J.view.T @ (left * C - self.E.view))
-        P = bordered(self.P, D, 1 / np.sqrt(self.lam))
+        """(4), with the functions of the open rounds."""
+        none = np.zeros((0, 0))
+        return (
+            self._total_of(self.dim, self.C.shape[1], 0, np.zeros(self.C.shape), none, none)
+            if self.open_rounds
+            else self.total
+        )
+
+    def _total_of(self, D: int, p: int, more: int, late: Array, U: Array, last: Array) -> Array:
+        """(4), when `more` rounds follow the open ones, in which the open rows have coordinates `late` more.
+
+        n rounds add  P (n Theta + U^T J^T ((n - r) C - E)),  where r is the round of a row.
+        """
+        P, inner = bordered(self.P, D, 1 / np.sqrt(self.lam)), (self.open_rounds + more) * _padded(self.Theta, D, p)
+        if self.open_rounds:
+            left = self.open_rounds - 1 - self.round_of_row.view
+            mine = fit_columns(left * self.C.view - self.E.view, p) + late
+            inner[: self.U.shape[1], :p] += self.U.view.T @ (self.J.view.T @ mine)
+        if more:
+            inner[: U.shape[1], :p] += U.T @ last
         return _padded(self.total, D, inner.shape[1]) + P @ inner
 
     def _hedged(self, Z: Array) -> FeatureForecast:
@@ -249,8 +275,8 @@ class FeatureSolver:
         total = _padded(self._total(), len(A), B.shape[1])
         total[:, : function.shape[1]] += function
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
-        self._open()
         self.rounds += 1
+        self._open()
 
 
 def inverse_factor(A: Array, lam: float = 0.0) -> Array:
@@ -275,6 +301,13 @@ def _upper(A: Array, lam: float) -> Any:
     M[np.diag_indices_from(M)] += lam
     F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
     return None if failed else F
+
+
+def _round_of_row(ends: Any) -> NDArray[np.int64]:
+    """A column with the number of each row's round."""
+    if len(ends) == 1:
+        return np.zeros((int(ends[0]), 1), dtype=np.int64)
+    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))[:, None]
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:
