@@ -4,6 +4,7 @@ from oskaar.losses.alignments import dtw, edit_distance, edits, normalised_dtw, 
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
+from oskaar.losses.documents import Documents
 from oskaar.losses.fscore import F1
 from oskaar.losses.kendall import KemenyGap, Kendall
 from oskaar.losses.matchings import Matching
@@ -17,6 +18,7 @@ from oskaar.losses.setmatch import SubsetZeroOne
 from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
 from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
+from oskaar.losses.trees import DependencyTree, arcs
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
 
@@ -26,6 +28,8 @@ __all__ = [
     "Angles",
     "Circular",
     "CostMatrix",
+    "DependencyTree",
+    "Documents",
     "Footrule",
     "Geodesic",
     "Hellinger",
@@ -54,6 +58,7 @@ __all__ = [
     "SubsetZeroOne",
     "TotalVariation",
     "ZeroOne",
+    "arcs",
     "dtw",
     "edit_distance",
     "edits",
