@@ -33,8 +33,8 @@ class Documents(SizedLoss):
 
     k: the places that count, None for all; more than n is the same as n.
     gain: "exponential", 2^y - 1 (LETOR), or "linear", y (scikit-learn).
-    normalised=False: the DCG that is lost, as a share of that of k documents of top_grade, the largest relevance there
-    is: Delta = (max_z DCG - DCG(z)) / (gain(top_grade) sum d), u = gain / gain(top_grade), psi as above over sum d.
+    normalised=False: the DCG that is lost, as a share of that of k documents of top_grade, the largest relevance:
+    Delta = (max_z DCG - DCG(z)) / (gain(top_grade) sum d), u = gain / gain(top_grade), psi as above over sum d.
     Queries with more to find then count more.
 
     Equivalent to tests/naive.py::ndcg_loss and dcg_regret.
