@@ -99,10 +99,9 @@ def best_feature(train):
 
 def held_out(train, vali, test):
     start = time.perf_counter()
-    model, (scale, lam) = chosen(train, vali)
-    print(
-        f"     chosen on the validation queries: scale {scale:g}, n lam {lam:g} ({time.perf_counter() - start:.0f} s)"
-    )
+    name = chosen(train[0] + vali[0], train[1] + vali[1])
+    print(f"     chosen: {name} ({time.perf_counter() - start:.0f} s)", flush=True)
+    model = fitted(*SETTINGS[name], *train)
     rng = np.random.default_rng(0)
     answers = {
         "BatchILE": model.predict_many,

@@ -11,7 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.rankings import sorted_items
-from oskaar.losses.sizes import SizedLoss
+from oskaar.losses.sizes import SizedLoss, shorten
 
 
 class Documents(SizedLoss):
@@ -75,7 +75,7 @@ class Documents(SizedLoss):
         except (TypeError, ValueError):
             grades = None
         if grades is None or grades.ndim != 1 or not len(grades):
-            raise ValueError(f"y must be a sequence of relevances, one for each document, got {y!r}.")
+            raise ValueError(f"y must be a sequence of relevances, one for each document, got {shorten(y)}.")
         top = np.inf if self.top_grade is None else self.top_grade
         bad = np.flatnonzero(~(np.isfinite(grades) & (grades >= 0) & (grades <= top)))
         if len(bad):
@@ -150,7 +150,7 @@ class Documents(SizedLoss):
     def _order(self, z: Any, n: int) -> Any:
         order = np.asarray(z)
         if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
-            raise ValueError(f"a ranking of {n} documents must hold each of 0..{n - 1} once, got {z!r}.")
+            raise ValueError(f"a ranking of {n} documents must hold each of 0..{n - 1} once, got {shorten(z)}.")
         return order
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array
 from oskaar.losses.arborescence import best_tree
-from oskaar.losses.sizes import SizedLoss
+from oskaar.losses.sizes import SizedLoss, shorten
 
 
 def arcs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -64,7 +64,7 @@ class DependencyTree(SizedLoss):
     def check(self, y: Any) -> tuple[int, ...]:
         """A tuple of heads that form a tree with one root."""
         if isinstance(y, (str, bytes, dict, AbstractSet)) or not isinstance(y, Iterable):
-            raise ValueError(f"y must be a sequence of heads, one for each token, got {y!r}.")
+            raise ValueError(f"y must be a sequence of heads, one for each token, got {shorten(y)}.")
         given = list(y)
         if not given:
             raise ValueError("a tree needs at least one token, got no heads.")
@@ -72,7 +72,7 @@ class DependencyTree(SizedLoss):
         roots = [token for token, h in enumerate(heads, start=1) if h == 0]
         if len(roots) != 1:
             which = f"tokens {', '.join(map(str, roots))} have" if roots else "none has"
-            raise ValueError(f"exactly one token must have head 0 (the root), {which}: got {_shorten(given)}.")
+            raise ValueError(f"exactly one token must have head 0 (the root), {which}: got {shorten(given)}.")
         _require_no_cycle(heads)
         return heads
 
@@ -149,8 +149,3 @@ def _require_no_cycle(heads: tuple[int, ...]) -> None:
             walk.append(token)
             token = heads[token - 1]
         safe.update(walk)
-
-
-def _shorten(heads: list[Any]) -> str:
-    text = repr(heads)
-    return text if len(text) <= 60 else text[:57] + "..."
