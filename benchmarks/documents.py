@@ -97,10 +97,10 @@ def best_feature(train):
     return lambda xs: sorted_by(sign * np.vstack(xs)[:, j], xs)
 
 
-def held_out(train, vali, test):
+def held_out(train, vali, test, setting):
     start = time.perf_counter()
-    name = chosen(train[0] + vali[0], train[1] + vali[1])
-    print(f"     chosen: {name} ({time.perf_counter() - start:.0f} s)", flush=True)
+    name = setting or chosen(train[0] + vali[0], train[1] + vali[1])
+    print(f"     {'given' if setting else 'chosen'}: {name} ({time.perf_counter() - start:.0f} s)", flush=True)
     model = fitted(*SETTINGS[name], *train)
     rng = np.random.default_rng(0)
     answers = {
@@ -147,6 +147,7 @@ def prequential(parts, limit):
 def main():
     arguments = arguments_with_folder(__doc__)
     arguments.add_argument("--queries", type=int, default=250, help="rounds of the prequential run")
+    arguments.add_argument("--setting", choices=SETTINGS, help="fit this one, without choosing")
     given = arguments.parse_args()
     folder = given.folder / "doc_ranking"
     if not folder.is_dir():
@@ -154,7 +155,7 @@ def main():
         return
     parts = [read(folder, name) for name in ("train", "vali", "test")]
     blocks = standardise(*(xs for xs, _ in parts))
-    held_out(*((xs, ys) for xs, (_, ys) in zip(blocks, parts, strict=True)))
+    held_out(*((xs, ys) for xs, (_, ys) in zip(blocks, parts, strict=True)), given.setting)
     prequential(parts, given.queries)
 
 

@@ -80,6 +80,7 @@ def test_space_knows_the_largest_query():
     five = space.extended((0.0,) * 5)
     assert five.c_delta == loss.radius(5)
     assert five.extended((0.0,) * 4) is five
+    assert five.extended((0.0,) * 5) is five
     assert five.extended((0.0,) * 9).c_delta == loss.radius(9) > loss.radius(5)
 
 
