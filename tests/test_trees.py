@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay, streams
 from oskaar.losses.arborescence import best_tree
 
 TREES = {n: naive.trees(n) for n in range(1, 6)}
@@ -255,3 +255,14 @@ def test_attachment_is_learned(rng):
     result = replay(OSKAAR(losses.DependencyTree(), kernels.Linear() + 1.0, lam=0.1), xs, ys)
     assert result.losses[0] > 0
     assert not result.losses[3:].any()
+
+
+@pytest.mark.realdata
+def test_a_treebank(data):
+    """Every tree of the file is one, and decoding its own embedding gives it back."""
+    sentences = streams.read_conllu(data / "tree/en_ewt-ud-dev.conllu.gz")
+    loss = losses.DependencyTree()
+    assert len(sentences) == 2001
+    for sentence in sentences[::5]:
+        assert len(sentence.forms) == len(sentence.pos) == len(sentence.heads)
+        assert loss.decode(loss.embed(loss.check(sentence.heads))) == sentence.heads
