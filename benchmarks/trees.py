@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 from common import arguments_with_folder, best_of, report
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from oskaar import OSKAAR, SALAMI, kernels, losses, replay, streams
 
@@ -105,15 +105,33 @@ class PairRule:
         heads, deps = losses.arcs(len(tags) - 1)
         return (tags[heads] * len(TAGS) + tags[deps]) * BUCKETS + steps(heads, deps)
 
-    def predict(self, sentence):
+    def rates(self, sentence):
         codes = self.codes(sentence)
-        rates = (self.hits[codes] + 0.1) / (self.seen[codes] + 1.0)
+        return (self.hits[codes] + 0.1) / (self.seen[codes] + 1.0)
+
+    def predict(self, sentence):
+        rates = self.rates(sentence)
         return LOSS.decode(np.log(rates) if self.logs else rates)
 
     def learn(self, sentence):
         codes = self.codes(sentence)
         np.add.at(self.seen, codes, 1.0)
         np.add.at(self.hits, codes[LOSS.embed(sentence.heads)[:, 0] > 0], 1.0)  # none for a sentence of one token
+
+
+def stream_features(sentences, width=2048):
+    """`arc_features` of each sentence and, for each tag of a dependent, the share of the arc in the rates of all its
+    heads as counted in the sentences before: the rule's belief, known before the tree."""
+    rule, blocks = PairRule(False), []
+    for sentence in sentences:
+        n = len(sentence.heads)
+        rates = rule.rates(sentence).reshape(n, n)
+        shares = (rates / rates.sum(axis=1, keepdims=True) - 1 / n).ravel()
+        tags = coded(sentence)[0][losses.arcs(n)[1]]
+        beliefs = csr_array((shares, tags, np.arange(n * n + 1)), shape=(n * n, len(TAGS)))
+        blocks.append(hstack([arc_features(sentence, width), beliefs, csr_array(shares[:, None])]).tocsr())
+        rule.learn(sentence)
+    return blocks
 
 
 def attachment(answers, sentences):
@@ -146,7 +164,7 @@ def learners():
 
 
 def prequential(sentences, what):
-    X = [arc_features(s) for s in sentences]
+    X = stream_features(sentences)
     print(f"     {what}: {len(sentences)} sentences, {sum(x.shape[0] for x in X)} arcs")
     scores = rules(sentences)
     print("     attachment: " + ", ".join(f"{name} {score:.4f}" for name, score in scores.items()), flush=True)
