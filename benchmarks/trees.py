@@ -57,30 +57,37 @@ def arc_features(sentence, width=2048):
     Plain: (head tag, dependent tag, direction), (dependent tag, step), (head tag, step). Hashed: tag pair and step;
     form and tag, tag and form, form and form; tags beside head and dependent; the tags between them.
     """
-    tags, forms = coded(sentence)
+    tags, _ = coded(sentence)
     heads, deps = losses.arcs(len(tags) - 1)
     step, h, d = steps(heads, deps), tags[heads], tags[deps]
     pairs = (h * len(TAGS) + d) * 2 + step % 2
     first = KINDS * len(TAGS) * 2
     columns = [pairs, first + d * BUCKETS + step, first + len(TAGS) * BUCKETS + h * BUCKETS + step]
     if width:
-        around = np.concatenate([[EDGE], tags[1:], [EDGE]])
-        before, after = around[np.maximum(np.arange(len(tags)) - 1, 0)], around[np.arange(len(tags)) + 1]
-        templates = [
-            (h, d, step),
-            (forms[heads], d, step % 2),
-            (h, forms[deps], step % 2),
-            (forms[heads], forms[deps]),
-            (h, after[heads], before[deps], d, step % 2),
-            (before[heads], h, d, after[deps], step % 2),
-            (h, d, step % 2, between(tags, heads, deps)),
-        ]
-        columns += [PLAIN + hashed(t, i, width) for i, t in enumerate(templates)]
+        columns += [PLAIN + hashed(t, i, width) for i, t in enumerate(templates(sentence))]
     indices = np.sort(np.column_stack(columns), axis=1)
     ends = np.arange(len(deps) + 1) * indices.shape[1]
     X = csr_array((np.ones(indices.size), indices.ravel(), ends), shape=(len(deps), PLAIN + width))
     X.sum_duplicates()
     return X / np.sqrt(indices.shape[1])
+
+
+def templates(sentence):
+    """What the hashed features of arcs are made of."""
+    tags, forms = coded(sentence)
+    heads, deps = losses.arcs(len(tags) - 1)
+    step, h, d = steps(heads, deps), tags[heads], tags[deps]
+    around = np.concatenate([[EDGE], tags[1:], [EDGE]])
+    before, after = around[np.maximum(np.arange(len(tags)) - 1, 0)], around[np.arange(len(tags)) + 1]
+    return [
+        (h, d, step),
+        (forms[heads], d, step % 2),
+        (h, forms[deps], step % 2),
+        (forms[heads], forms[deps]),
+        (h, after[heads], before[deps], d, step % 2),
+        (before[heads], h, d, after[deps], step % 2),
+        (h, d, step % 2, between(tags, heads, deps)),
+    ]
 
 
 def between(tags, heads, deps):
@@ -120,17 +127,26 @@ class PairRule:
 
 
 def stream_features(sentences, width=2048):
-    """`arc_features` of each sentence and, for each tag of a dependent, the share of the arc in the rates of all its
-    heads as counted in the sentences before: the rule's belief, known before the tree."""
+    """`arc_features` of each sentence, and beliefs that counts of the sentences before it hold about its arcs.
+
+    A belief is the share of an arc in the rates of all heads of its dependent, less 1/n: by the POS-pair rule, in a
+    column for each tag of the dependent, and by each of the templates, drawn to the rule where it has seen little.
+    """
     rule, blocks = PairRule(False), []
+    hits, seen = (np.zeros((len(templates(sentences[0])), 2**18)) for _ in range(2))
+    table = np.arange(len(hits))[:, None]
     for sentence in sentences:
         n = len(sentence.heads)
-        rates = rule.rates(sentence).reshape(n, n)
-        shares = (rates / rates.sum(axis=1, keepdims=True) - 1 / n).ravel()
+        codes = np.stack([hashed(t, i, hits.shape[1]) for i, t in enumerate(templates(sentence))])
+        base = rule.rates(sentence)
+        rates = np.vstack([base, (hits[table, codes] + 2 * base) / (seen[table, codes] + 2)]).reshape(-1, n, n)
+        shares = (rates / rates.sum(axis=2, keepdims=True) - 1 / n).reshape(-1, n * n)
         tags = coded(sentence)[0][losses.arcs(n)[1]]
-        beliefs = csr_array((shares, tags, np.arange(n * n + 1)), shape=(n * n, len(TAGS)))
-        blocks.append(hstack([arc_features(sentence, width), beliefs, csr_array(shares[:, None])]).tocsr())
+        by_tag = csr_array((shares[0], tags, np.arange(n * n + 1)), shape=(n * n, len(TAGS)))
+        blocks.append(hstack([arc_features(sentence, width), by_tag, csr_array(shares.T)]).tocsr())
         rule.learn(sentence)
+        np.add.at(seen, (table, codes), 1.0)
+        np.add.at(hits, (table, codes[:, LOSS.embed(sentence.heads)[:, 0] > 0]), 1.0)
     return blocks
 
 
