@@ -4,7 +4,7 @@ Prequential in file order, whose genres shift: each sentence is predicted, then 
 share of tokens (punctuation included) with the right head. Beside the learners: attach-to-the-left,
 attach-to-the-right, and POS-pair rules learned online, decoded as trees with one root by the same arborescence.
 Repeat-last and majority have no meaning for sentences of different lengths: the attach rules stand in for them.
-lam = 1 throughout, one kernel. Features were chosen on this file: four sets of them, in eight widths, were compared by
+lam = 1 throughout, one kernel. Features were chosen on this file: four sets, in eight settings, were compared by
 ridge regression in feature space (refitted every 20 or 40 sentences) over the whole file, 0.619 to 0.705: the figures
 are not blind.
 The data do not ship with the project: name the folder that holds them, or put it at ../shared/data.
