@@ -467,3 +467,38 @@ def spans_are_well_formed(tags, closing):
         elif i < len(tags) and tags[i] == "E-" + kind:
             return False
     return True
+
+
+def dcg_regret(z, relevance, k, top_grade, exponential=True):
+    def dcg(grades):
+        gains = [2**r - 1 if exponential else r for r in grades]
+        return sum(gain / np.log2(place + 2) for place, gain in enumerate(gains[:k]))
+
+    whole = dcg([top_grade] * (len(relevance) if k is None else k))
+    best = max(dcg([relevance[i] for i in order]) for order in permutations(range(len(relevance))))
+    return (best - dcg([relevance[i] for i in z])) / whole
+
+
+def arcs(n):
+    return [(head, token) for token in range(1, n + 1) for head in range(n + 1) if head != token]
+
+
+def leads_to_root(token, heads):
+    for _ in heads:
+        token = heads[token - 1] if token else 0
+    return token == 0
+
+
+def trees(n):
+    """Heads of tokens 1..n with one root from which all can be reached."""
+    every = product(range(n + 1), repeat=n)
+    return [z for z in every if z.count(0) == 1 and all(leads_to_root(token, z) for token in range(1, n + 1))]
+
+
+def tree_score(z, scores):
+    """scores: {(head, token): number}."""
+    return sum(scores[head, token] for token, head in enumerate(z, start=1))
+
+
+def best_tree(scores, n):
+    return max(trees(n), key=lambda z: tree_score(z, scores))

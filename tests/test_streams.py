@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from oskaar import streams
+from oskaar import losses, streams
 
 DENSE = """% a comment
 @relation test
@@ -72,3 +72,45 @@ def test_standardised_does_not_look_ahead(rng):
     assert streams.standardised(np.zeros((0, 2))).shape == (0, 2)
     with pytest.raises(ValueError, match="matrix of rows"):
         streams.standardised(np.zeros(3))
+
+
+CONLLU = """# sent_id = 1
+# text = I can't go
+1\tI\tI\tPRON\tPRP\t_\t4\tnsubj\t_\t_
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\tMD\t_\t4\taux\t_\t_
+3\tn't\tnot\tPART\tRB\t_\t4\tadvmod\t_\t_
+3.1\tsurely\t_\tADV\t_\t_\t_\t_\t4:advmod\t_
+4\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_
+
+# sent_id = 2
+1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_
+"""
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_conllu(tmp_path, end):
+    """Ranges and empty nodes are no tokens; the last sentence may end with the file."""
+    (tmp_path / "a.conllu").write_text(CONLLU.rstrip("\n") + end)
+    (tmp_path / "a.conllu.gz").write_bytes(gzip.compress(CONLLU.encode()))
+    sentences = streams.read_conllu(tmp_path / "a.conllu")
+    assert sentences == streams.read_conllu(tmp_path / "a.conllu.gz")
+    assert sentences == [
+        (("I", "ca", "n't", "go"), ("PRON", "AUX", "PART", "VERB"), (4, 4, 4, 0)),
+        (("Yes",), ("INTJ",), (0,)),
+    ]
+    assert sentences[0].heads == losses.DependencyTree().check(sentences[0].heads)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("2\tno\tno\tINTJ\tUH\t_\t1", "line 12: a token must have 10 fields with tabs between them, got 7"),
+        ("3\tno\tno\tINTJ\tUH\t_\t1\t_\t_\t_", "line 12: token 2 must come next, got '3'"),
+        ("2\tno\tno\tINTJ\tUH\t_\t_\t_\t_\t_", "line 12: the head of token 2 must be a number, got '_'"),
+    ],
+)
+def test_conllu_that_cannot_be_read(tmp_path, line, message):
+    (tmp_path / "a.conllu").write_text(CONLLU + line + "\n")
+    with pytest.raises(ValueError, match=message):
+        streams.read_conllu(tmp_path / "a.conllu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,3 +109,47 @@ def _nominal_codes(line: str) -> dict[str, float]:
     values = [v.strip().strip("'\"") for v in line[line.rindex("{") + 1 : -1].split(",")]
     numeric = all(v.lstrip("+-").replace(".", "", 1).isdigit() for v in values)
     return {v: float(v) if numeric else float(i) for i, v in enumerate(values)}
+
+
+class Sentence(NamedTuple):
+    """A sentence with its dependency tree: `heads` are what `losses.DependencyTree` takes."""
+
+    forms: tuple[str, ...]
+    pos: tuple[str, ...]
+    heads: tuple[int, ...]
+
+
+def read_conllu(path: str | Path) -> list[Sentence]:
+    """The sentences of a CoNLL-U file (Universal Dependencies), gzipped or not: forms, universal POS and heads.
+
+    Ranges of words that are written as one (3-4) and empty nodes (5.1) are left out: no head points at them.
+    """
+    path = Path(path)
+    opener = gzip.open if path.suffix == ".gz" else open
+    sentences: list[Sentence] = []
+    rows: list[tuple[str, str, int]] = []
+    with opener(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate([*lines, "\n"], start=1):
+            line = line.rstrip("\r\n")
+            if not line.strip():
+                if rows:
+                    sentences.append(Sentence(*zip(*rows, strict=True)))
+                    rows = []
+            elif not line.startswith("#"):
+                row = _conllu_row(line, len(rows) + 1, f"{path}, line {number}")
+                rows += [row] if row else []
+    return sentences
+
+
+def _conllu_row(line: str, token: int, where: str) -> tuple[str, str, int] | None:
+    """(form, POS, head) of a token; None for what is no token of its own."""
+    fields = line.split("\t")
+    if len(fields) != 10:
+        raise ValueError(f"{where}: a token must have 10 fields with tabs between them, got {len(fields)}.")
+    if "-" in fields[0] or "." in fields[0]:
+        return None
+    if fields[0] != str(token):
+        raise ValueError(f"{where}: token {token} must come next, got {fields[0]!r}.")
+    if not fields[6].isdecimal():
+        raise ValueError(f"{where}: the head of token {token} must be a number, got {fields[6]!r}.")
+    return fields[1], fields[3], int(fields[6])

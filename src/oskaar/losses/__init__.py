@@ -5,6 +5,7 @@ from oskaar.losses.base import Loss, Space
 from oskaar.losses.chains import Sequence
 from oskaar.losses.circles import Angles, Circular, Geodesic
 from oskaar.losses.classes import CostMatrix, ZeroOne
+from oskaar.losses.documents import Documents
 from oskaar.losses.fscore import F1
 from oskaar.losses.geodesics import SphereGeodesic
 from oskaar.losses.kendall import KemenyGap, Kendall
@@ -22,6 +23,7 @@ from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
 from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
 from oskaar.losses.tags import bio_transitions
 from oskaar.losses.transport import Wasserstein
+from oskaar.losses.trees import DependencyTree, arcs
 from oskaar.losses.trick import LossTrick
 from oskaar.losses.vectors import Huber, Pinball, Squared
 
@@ -31,6 +33,8 @@ __all__ = [
     "Angles",
     "Circular",
     "CostMatrix",
+    "DependencyTree",
+    "Documents",
     "Footrule",
     "Geodesic",
     "Hellinger",
@@ -63,6 +67,7 @@ __all__ = [
     "TotalVariation",
     "Wasserstein",
     "ZeroOne",
+    "arcs",
     "bio_transitions",
     "dtw",
     "edit_distance",

@@ -1,0 +1,160 @@
+r"""A query with its documents: a round is a block of n rows, one for each document, and the answer ranks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from itertools import permutations, product
+from typing import Any, Literal
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.rankings import sorted_items
+from oskaar.losses.sizes import SizedLoss, shorten
+
+
+class Documents(SizedLoss):
+    r"""1 - NDCG@k of a ranking of the query's documents. Queries may have any number of documents.
+
+    y: the relevance (>= 0, floats allowed) of each document, in the order of the rows of x; z: a tuple of *all* n
+    positions 0..n-1, best first. With d_j = 1 / log2(j + 2) at place j < k and 0 below, gains 2^y_i - 1, and
+
+        DCG(z, y) = sum_i gain_i d(place of i in z),   u(y) = gain / max_z DCG(z, y),   Delta(z, y) = 1 - <d(z), u(y)>
+
+    the sum of d(z) is free of z, so u is centred. With the mean over the n rows as inner product,
+
+        phi(y)_i = u_i - mean u,    psi(z)_i = -n (d(z)_i - mean d),    c_delta = sqrt(n) |d - mean d|
+
+    |phi_i| <= 1 because d_0 = 1. All |psi(z)| are equal and psi averages to 0, so no shift makes them smaller; it
+    grows with n, and a learner uses that of its largest query (losses/sizes.py). Decoding sorts G, largest first:
+    exact for any sign by the rearrangement inequality; documents that are equal up to 1e-12 stay in their order.
+    A query with nothing relevant has no NDCG: its loss is 0 for every z and its phi is 0.
+
+    k: the places that count, None for all; more than n is the same as n.
+    gain: "exponential", 2^y - 1 (LETOR), or "linear", y (scikit-learn).
+    normalised=False: the DCG that is lost, as a share of that of k documents of top_grade, the largest relevance:
+    Delta = (max_z DCG - DCG(z)) / (gain(top_grade) sum d), u = gain / gain(top_grade), psi as above over sum d.
+    Queries with more to find then count more.
+
+    Equivalent to tests/naive.py::ndcg_loss and dcg_regret.
+
+    >>> loss = Documents(k=2)
+    >>> round(loss((1, 0, 2), (0, 2, 1)), 4), loss((2, 1, 0), (0, 0, 0)), loss.decode(loss.embed((0, 2, 1)))
+    (0.1738, 0.0, (1, 2, 0))
+    >>> loss.embed((0, 2, 1, 0)).shape
+    (4, 1)
+    """
+
+    p = 1
+
+    def __init__(
+        self,
+        k: int | None = 10,
+        gain: Literal["exponential", "linear"] = "exponential",
+        normalised: bool = True,
+        top_grade: float | None = None,
+    ) -> None:
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
+            raise ValueError(f"k must be a whole number >= 1, or None for all places, got {k!r}.")
+        if gain not in ("exponential", "linear"):
+            raise ValueError(f"gain must be 'exponential' or 'linear', got {gain!r}.")
+        if top_grade is not None and not (np.isfinite(top_grade) and top_grade > 0):
+            raise ValueError(f"top_grade must be a finite number > 0, got {top_grade!r}.")
+        if not normalised and top_grade is None:
+            raise ValueError(
+                "normalised=False needs top_grade, the largest relevance there is: phi is gain over its gain."
+            )
+        self.k = None if k is None else int(k)
+        self.gain, self.normalised, self.top_grade = gain, bool(normalised), top_grade
+
+    def check(self, y: Any) -> tuple[float, ...]:
+        """A tuple of relevances."""
+        try:
+            grades = None if isinstance(y, (str, bytes, AbstractSet, dict)) else np.asarray(y, dtype=float)
+        except (TypeError, ValueError):
+            grades = None
+        if grades is None or grades.ndim != 1 or not len(grades):
+            raise ValueError(f"y must be a sequence of relevances, one for each document, got {shorten(y)}.")
+        top = np.inf if self.top_grade is None else self.top_grade
+        bad = np.flatnonzero(~(np.isfinite(grades) & (grades >= 0) & (grades <= top)))
+        if len(bad):
+            most = "" if self.top_grade is None else f" and at most top_grade={self.top_grade:g}"
+            raise ValueError(
+                f"a relevance must be a finite number >= 0{most}, got {grades[bad[0]]:g} for document {bad[0]}."
+            )
+        return tuple(grades.tolist())
+
+    def discounts(self, n: int) -> Array:
+        """d: what the gain at each of n places counts."""
+        places = np.arange(n)
+        return np.where(places < (self.k or n), 1 / np.log2(places + 2), 0.0)
+
+    def shares(self, y: Any) -> Array:
+        """u(y), (n,): gains over the largest DCG, or over the gain of the top grade; 0 where nothing is relevant."""
+        grades = np.asarray(y, dtype=float)
+        top = float(grades.max()) if self.normalised or self.top_grade is None else self.top_grade
+        if not grades.any():
+            return np.zeros(len(grades))
+        if self.gain == "linear":
+            gains = grades / top
+        else:  # (2^y - 1) / (2^top - 1), for relevances of any size
+            gains = np.exp2(grades - top) * np.expm1(-grades * np.log(2)) / np.expm1(-top * np.log(2))
+        return np.asarray(gains / self._best(gains) if self.normalised else gains)
+
+    def loss(self, z: Any, y: Any) -> float:
+        """1 - NDCG@k, or the share of DCG that is lost; 0 where nothing is relevant."""
+        u, order = self.shares(y), self._order(z, len(y))
+        d = self.discounts(len(u))
+        lost = self._best(u) - float(u[order] @ d)
+        return max(0.0, lost if self.normalised else lost / self._whole(len(u)))
+
+    def optimum(self, y: Any) -> float:
+        """0: the documents by falling relevance."""
+        return 0.0
+
+    def embed(self, y: Any) -> Array:
+        """Centred u(y), a row for each document."""
+        u = self.shares(y)
+        return np.asarray(u - u.mean())[:, None]
+
+    def decode(self, g: Array) -> tuple[int, ...]:
+        """The documents by falling score, (n, 1) or (n,)."""
+        return tuple(sorted_items(np.reshape(g, (1, -1)))[0].tolist())
+
+    def radius(self, n: int) -> float:
+        """c_delta of queries with up to n documents: n |d - mean d|^2 = m sum d^2 - (sum d)^2 at m = n, or below."""
+        d = self.discounts(n)
+        squares = np.arange(1, n + 1) * np.cumsum(d**2) - np.cumsum(d) ** 2
+        norms = np.sqrt(np.maximum(squares, 0.0))
+        if not self.normalised:
+            norms = norms / (np.cumsum(d) if self.k is None else self._whole(n))
+        return float(norms.max())
+
+    def outputs(self, n: int = 3) -> Iterator[tuple[int, ...]]:
+        """All rankings of n documents."""
+        return permutations(range(n))
+
+    def labels(self, n: int = 3) -> Iterator[tuple[float, ...]]:
+        """Relevances 0, 1 and 2 (0, half and all of the top grade, if there is one) of n documents."""
+        unit = 1.0 if self.top_grade is None else self.top_grade / 2
+        return product((0.0, unit, 2 * unit), repeat=n)
+
+    def _whole(self, n: int) -> float:
+        """sum d: the DCG of top documents at all places that count."""
+        return float(self.discounts(self.k or n).sum())
+
+    def _best(self, gains: Array) -> float:
+        return float(-np.sort(-gains) @ self.discounts(len(gains)))
+
+    def _order(self, z: Any, n: int) -> Any:
+        order = np.asarray(z)
+        if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
+            raise ValueError(f"a ranking of {n} documents must hold each of 0..{n - 1} once, got {shorten(z)}.")
+        return order
+
+    def __repr__(self) -> str:
+        more = "" if self.gain == "exponential" else f", gain={self.gain!r}"
+        more += "" if self.normalised else ", normalised=False"
+        more += "" if self.top_grade is None else f", top_grade={self.top_grade:g}"
+        return f"Documents(k={self.k}{more})"

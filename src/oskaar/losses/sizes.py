@@ -1,0 +1,58 @@
+r"""Rounds whose size decides how hard they are: c_delta is that of the largest round seen."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from oskaar.losses.base import FixedSpace, Loss, Space
+
+
+class SizedLoss(Loss):
+    r"""A loss on parts with no c_delta for all rounds, and one for each size n of a round.
+
+    The inner product of a round is the mean over its rows, so a psi that weighs few of them has a norm that grows
+    with n. `c_delta` of the loss is infinite; a learner's space knows the largest n so far, and its bounds use that.
+    """
+
+    parts = True
+    c_delta = np.inf
+
+    @abstractmethod
+    def radius(self, n: int) -> float:
+        """sup_z |psi(z)| over rounds of n parts, after the best shift; it must not fall with n."""
+
+    def space(self) -> Space:
+        """The space of a learner that has seen no round."""
+        return SizedSpace(self)
+
+
+class SizedSpace(FixedSpace):
+    """A fixed space that remembers the largest round.
+
+    >>> from oskaar.losses import DependencyTree
+    >>> space = DependencyTree().space()
+    >>> space.c_delta, space.extended((0, 1)).c_delta, space.extended((0, 1)).extended((0,)).c_delta
+    (0.0, 1.0, 1.0)
+    """
+
+    def __init__(self, loss: SizedLoss, largest: int = 0) -> None:
+        super().__init__(loss)
+        self.sized, self.largest = loss, largest
+        self.c_delta = loss.radius(largest) if largest else 0.0
+
+    def extended(self, y: Any) -> Space:
+        """The space that has seen a round of len(y) parts: itself when it has seen a larger one."""
+        return self if len(y) <= self.largest else SizedSpace(self.sized, len(y))
+
+
+def shorten(value: Any) -> str:
+    """A value as messages show it: a round may be long.
+
+    >>> shorten(list(range(100)))
+    '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
+    """
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
