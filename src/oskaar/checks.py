@@ -39,7 +39,7 @@ def check_loss(
     """Check that embedding, decoder, optimum and c_delta are those of one and the same loss.
 
     labels, outputs: what to try; by default what the loss lists. Outputs must be complete for the decoder's
-    minimum to mean something; for losses on parts they are taken by their number of rows, len(z), and rounds of
+    minimum to mean something; for losses on parts they are taken by their number of rows, and rounds of
     several rows should be among them. Checked: Delta(z, y) = <psi(z), phi(y)> + a term free of z for some psi,
     |phi(y)| <= 1, |psi(z) - psi(z')| <= 2 c_delta, `decode` attains the enumerated minimum for weights of any
     sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs. On parts the loss's own
@@ -59,8 +59,8 @@ def check_loss(
         _check_round(loss, space, zs, ys, seed)
         return
     for n in sorted({len(Phi) for Phi in rows}):
-        answers = [z for z in zs if len(z) == n]
-        _require(len(answers) > 0, f"there are labels with {n} rows, but no output z with len(z) = {n}")
+        answers = [z for z in zs if loss.rows_of(z) == n]
+        _require(len(answers) > 0, f"there are labels with {n} rows, but no output z for so many")
         _check_round(loss, space, answers, [y for y, Phi in zip(ys, rows, strict=True) if len(Phi) == n], seed)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.cholesky import PANEL
@@ -90,6 +90,10 @@ class KernelExperts:
         """What the experts say of round i, (S, n, p) for each kind."""
         return [block.estimates(i) for block in begun.blocks]
 
+    def everything(self, begun: Begun) -> None:
+        """Estimates come one round at a time."""
+        return
+
     def commit(self, begun: Begun) -> None:
         """Learn rounds whose targets were observed."""
         for solver, block in zip(self.solvers, begun.blocks, strict=True):
@@ -163,6 +167,15 @@ class FeatureExperts:
     def estimates(self, begun: Begun, i: int) -> list[Array]:
         """What the experts say of round i, (S, n, p) for each kind."""
         return [E[:, l] for E in (block.estimates(i) for block in begun.blocks) for l in range(len(self.lams))]
+
+    def everything(self, begun: Begun) -> tuple[Any, Any, Array] | None:
+        """All starts, which are alive in each round (rounds, S), all estimates (kinds, S, rounds, p), if known."""
+        found = [block.everything() for block in begun.blocks]
+        if found[0] is None:
+            return None
+        p = max(E.shape[3] for _, _, E in found)
+        kinds = [fit_columns(E, p).swapaxes(0, 1) for _, _, E in found]
+        return found[0][0], found[0][1], np.concatenate(kinds) if len(kinds) > 1 else kinds[0]
 
     def commit(self, begun: Begun) -> None:
         """Learn rounds whose targets were observed."""

@@ -166,6 +166,9 @@ class SALAMI(OnlineLearner):
 
     def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Ahead:
         ahead = self._begin(chunk, ends, None if self.shifted else Phi)
+        everything = self._experts.everything(ahead.begun)
+        if everything is not None:
+            return self._mixed(ahead, *everything, Phi, space)
         estimates = []
         for i, (lo, hi) in enumerate(spans(ends)):
             self._estimate(ahead, i, space)
@@ -207,6 +210,20 @@ class SALAMI(OnlineLearner):
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
+    def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
+        """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
+        E = self._inside(E, space)
+        losses = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
+        G = np.zeros((len(Phi), E.shape[3]))
+        for i, here in enumerate(alive):
+            restarts = starts[here]
+            G[i] = np.tensordot(ahead.mixture.weights(restarts), E[:, here, i], axes=2)
+            own = float(space.squared_norms(Phi[i] - fit_columns(G[i], len(Phi[i]))))
+            ahead.mixture = ahead.mixture.after(restarts, losses[:, here, i], own)
+            ahead.changes = ahead.changes.after(self.rounds + i + 1, restarts, ahead.mixture.logs.max(axis=0))
+        ahead.G = G
+        return ahead
+
     def _shift(self, E: Array, G: Array) -> Array:
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""
         if not self.shifted:
@@ -214,14 +231,14 @@ class SALAMI(OnlineLearner):
         return (fit_columns(E, G.shape[1]) + G) / 2
 
     def _inside(self, E: Array, space: Space) -> Array:
-        """Estimates (S, n, p) on the unit ball, which holds every phi: their loss cannot grow."""
+        """Estimates (..., p) on the unit ball, which holds every phi: their loss cannot grow."""
         if not self.project or E.size == 0:
             return E
         E = fit_columns(E, space.p)
         norms = np.sqrt(space.squared_norms(E))
         if norms.max() <= 1.0:
             return E
-        inside: Array = E / np.maximum(norms, 1.0)[:, :, None]
+        inside: Array = E / np.maximum(norms, 1.0)[..., None]
         return inside
 
     def _alive(self) -> NDArray[np.int64]:

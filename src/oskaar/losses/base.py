@@ -62,6 +62,10 @@ class Loss(ABC):
         """All y, for spaces small enough to list."""
         return self.outputs()
 
+    def rows_of(self, z: Any) -> int:
+        """How many rows a round has that is answered by z, for losses on parts: one for each item of z."""
+        return len(z)
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi of many labels, as rows."""
         rows = [np.atleast_2d(self.embed(y)) for y in ys]

@@ -105,6 +105,10 @@ class DependencyTree(SizedLoss):
         """c_delta of sentences of n tokens."""
         return float(np.sqrt(n - 1))
 
+    def rows_of(self, z: Any) -> int:
+        """An arc for each pair of tokens, and one from the root to each."""
+        return len(z) ** 2
+
     def outputs(self, n: int = 3) -> Iterator[tuple[int, ...]]:
         """All trees of n tokens: n^(n - 1) of them."""
         for heads in product(range(n + 1), repeat=n):

@@ -86,6 +86,16 @@ class FeatureStartBlock:
         """(S, L, n, p): what each expert says, the oldest first, for each lam."""
         return self.inner.estimates(i)[self._order[self._alive(i)]]
 
+    def everything(self) -> tuple[Any, Any, Array] | None:
+        """For targets that were known: all starts, which are alive in each round (rounds, S), and all estimates
+        (S, L, n, p) of rounds of one row.
+        """
+        if not self.inner.known:
+            return None
+        rounds = range(self._solver.rounds, self._solver.rounds + self.n_rounds)
+        alive = np.array([self._solver.lives(self._starts, now) for now in rounds])
+        return self._starts, alive, self.inner.G[self._order]
+
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""
         self.inner.observe(i, H)

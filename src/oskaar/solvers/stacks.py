@@ -132,30 +132,39 @@ class StackBlock:
         return self.H.shape[1]
 
     def _rows(self, stack: Stack) -> Array:
-        """The features (E, 1, n, D) of each slot and birth, 0 before a birth."""
+        """The features (k, 1, n, D) of the rows in the version of each slot."""
         known = sorted(self.features)
         every = np.stack([self.features[version] for version in known])
-        versions = np.append(stack.versions, np.full(len(self.births), self.newest))
-        Z = every[np.minimum(np.searchsorted(known, versions), len(known) - 1)]
-        for e, birth in enumerate(self.births, start=self.slots):
-            Z[e, : self.spans[birth][0]] = 0.0
-        return Z[:, None]
+        return every[np.minimum(np.searchsorted(known, stack.versions), len(known) - 1)][:, None]
 
     def _prepare(self, stack: Stack) -> None:
         k, m, n, d = self.slots, stack.open, self.n, stack.Gram.shape[1]
-        Z = self._rows(stack)
-        U = Z / np.sqrt(stack.lams)[:, None, None]
-        U[:k, :, :, :d] = Z[:k, :, :, :d] @ stack.P[:k]
+        Z, roots = self._rows(stack), np.sqrt(stack.lams)[:, None, None]
+        U = (
+            np.concatenate([Z[..., :d] @ stack.P[:k], Z[..., d:] / roots], axis=3)
+            if self.dim > d
+            else Z @ stack.P[:k]
+        )
         self.U, self.J = U, stack.J[:k, :, :m, :m]
-        self.W = U[:k, :, :, :d] @ stack.U[:k, :, :m].swapaxes(2, 3) @ self.J.swapaxes(2, 3)
-        S = U @ U.swapaxes(2, 3)
-        S[:k] -= self.W @ self.W.swapaxes(2, 3)
+        self.W = U[..., :d] @ stack.U[:k, :, :m].swapaxes(2, 3) @ self.J.swapaxes(2, 3)
+        S = np.empty((k + len(self.births), len(stack.lams), n, n))
+        S[:k] = U @ U.swapaxes(2, 3) - self.W @ self.W.swapaxes(2, 3)
+        S[k:] = self._newborn(stack)
         S[:, :, np.arange(n), np.arange(n)] += 1.0
         self.R = np.sqrt(S) if n == 1 else np.linalg.cholesky(S)
-        self.M = np.zeros((*U.shape[:3], stack.C.shape[3]))
-        self.M[:k] = U[:k, :, :, :d] @ stack.Theta[:k] + self.W @ stack.C[:k, :, :m]
+        self.M = np.zeros((*S.shape[:3], stack.C.shape[3]))
+        self.M[:k] = U[..., :d] @ stack.Theta[:k] + self.W @ stack.C[:k, :, :m]
         self.C = np.zeros_like(self.M)
         self.inverse = 1.0 / self.R if n == 1 else np.tril(np.linalg.inv(self.R))
+
+    def _newborn(self, stack: Stack) -> Array:
+        """U U^T of the births: Z Z^T / lam, 0 for rows before the birth."""
+        Z = self.features[self.newest]
+        gram = Z @ Z.T / stack.lams[:, None, None]
+        born = np.array([self.spans[birth][0] for birth in self.births], dtype=np.int64)
+        lives = np.arange(self.n) >= born[:, None]
+        masked: Array = gram * (lives[:, :, None] & lives[:, None, :])[:, None]
+        return masked
 
     def _observe_all(self, H: Array) -> None:
         """Targets of rounds of one row that depend on no estimate: all rounds at once."""
@@ -168,9 +177,6 @@ class StackBlock:
     def estimates(self, i: int) -> Array:
         """(E, L, n_i, p): what each expert says of round i."""
         lo, hi = self.spans[i]
-        if self.known:
-            known: Array = self.G[:, :, lo:hi]
-            return known
         M = self._mean(lo, hi)
         if hi - lo == 1:
             estimate: Array = M / self.R[:, :, lo, lo, None, None] ** 2
@@ -209,10 +215,12 @@ class StackBlock:
             stack.Z[version][rows] = fit_columns(Z, stack.Gram.shape[1])
         stack.H[rows] = fit_columns(self.H, stack.H.shape[1])
         stack.J[:k, :, rows, :m] = -(self.inverse[:k] @ self.W) @ self.J
-        for array, mine in ((stack.U, self.U), (stack.C, fit_columns(self.C, stack.C.shape[3]))):
-            array[:k, :, rows] = mine[:k]
-            array[places, :, :m] = 0.0
-            array[places, :, rows] = mine[here]
+        stack.U[:k, :, rows], stack.C[:k, :, rows] = self.U, fit_columns(self.C[:k], stack.C.shape[3])
+        stack.U[places, :, :m] = stack.C[places, :, :m] = 0.0
+        stack.C[places, :, rows] = fit_columns(self.C[here], stack.C.shape[3])
+        for place, birth in zip(places, newborn, strict=True):
+            stack.U[place, :, rows] = self.features[self.newest] / np.sqrt(stack.lams)[:, None, None]
+            stack.U[place, :, m : m + self.spans[self.births[birth]][0]] = 0.0
         stack.J[:k, :, rows, rows] = self.inverse[:k]
         stack.J[places, :, : m + n, :m] = np.eye(m + n)[:, :m]
         stack.J[places, :, rows, rows] = self.inverse[here]
@@ -232,7 +240,12 @@ class HedgedBlock(StackBlock):
             Z, H = stack.Z[stack.versions[e]][open_rows], stack.H[open_rows]
             self.Gram[e, :d, :d] += Z.T @ Z
             self.B[e, :d] += Z.T @ H
-        self.Z = self._rows(stack)[:, 0]
+        newest = self.features[self.newest]
+        self.Z = (
+            np.concatenate([self._rows(stack)[:, 0], [newest] * len(self.births)])
+            if self.births
+            else self._rows(stack)[:, 0]
+        )
         self.Gram += self.Z.swapaxes(1, 2) @ self.Z
         self.P = np.array([[inverse_factor(G, lam) for lam in stack.lams] for G in self.Gram])
 
