@@ -6,11 +6,14 @@ z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from oskaar import theory
 from oskaar.arrays import Array, fit_columns
 from oskaar.inputs import Block
 from oskaar.learners.base import require_lam, require_loss
+from oskaar.learners.certificate import Hindsight
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
@@ -75,6 +78,20 @@ class OSKAAR(OnlineLearner):
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
         return self._solver.effective_dimension()
+
+    def _hindsight(self) -> Hindsight | None:
+        """Lemma (regret vawk), or its shifted version with the largest target there was, for rounds of one row."""
+        solver, T = self._solver, self.rounds
+        if not T or solver.factor.n != T:
+            return None
+        d_eff = self.effective_dimension()
+        fit = self.lam * float(self._space.squared_norms(fit_columns(solver.C.view, self._space.p)).sum())
+        kappa = math.sqrt(max(solver.trace(), 0.0) / T)  # Tr(K) bounds the eigenvalues, as kappa^2 T does
+        if not self.shifted:
+            return Hindsight(theory.kaar_bound(T, kappa, self.lam, d_eff, fit), d_eff, fit)
+        H = fit_columns(solver.targets(), self._space.p)
+        B = math.sqrt(float(self._space.squared_norms(H).max()))
+        return Hindsight(theory.shifted_kaar_bound(T, kappa, self.lam, d_eff, fit, B), d_eff, fit)
 
     def _restart(self) -> None:
         self._solver = ExactSolver(self.lam, self.shifted)

@@ -19,6 +19,7 @@ from oskaar import theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import require_lam, require_loss, require_positive
+from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner
@@ -154,6 +155,21 @@ class SALAMI(OnlineLearner):
         super()._commit(block, space, happened)
         self._inputs.forget(self._inputs.n - self._solvers[0].rows)
 
+    def _hindsight(self) -> Hindsight | None:
+        """The price of the mixture, and of KAAR from the first round on, for the best lam and kernel in hindsight.
+
+        With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and projected experts, which
+        make the losses exp-concave; for all rows since the first; and for rounds of one row.
+        """
+        T, kinds = self.rounds, len(self._solvers)
+        covered = self.project and self.rate <= theory.salami_eta(1.0, 1.0) and not self.shifted
+        if not T or not covered or self._inputs.n != T or self.window is not None:
+            return None
+        fits = [_first_expert(solver, self._space) for solver in self._solvers]
+        price = theory.mixture_regret(kinds if self.restarts is None else kinds * T, self.rate)
+        spread, fit = min(fits, key=sum)
+        return Hindsight(price + spread + fit, None, fit)
+
     # ---------------------------------------------------------------- inside
 
     def _new_solver(self, lam: float) -> RestartSolver | StartSolver:
@@ -216,6 +232,17 @@ class SALAMI(OnlineLearner):
     def __repr__(self) -> str:
         settings = f"lam={self.lam!r}, eta={self.eta!r}, restarts={self.restarts!r}"
         return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
+
+
+def _first_expert(solver: RestartSolver | StartSolver, space: Space) -> tuple[float, float]:
+    """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows."""
+    if isinstance(solver, RestartSolver):
+        C, q = solver.H[: solver.targets].T, solver.q
+        fit = solver.lam * float(q @ space.squared_norms(fit_columns(C, space.p)))
+        return -float(np.sum(np.log(q * solver.lam))), fit
+    first = solver.experts[0][2]
+    fit = solver.lam * float(space.squared_norms(fit_columns(first.C.view, space.p)).sum())
+    return first.log_determinant(), fit
 
 
 def _charge(E: Array, Phi: Array, space: Space) -> Array:

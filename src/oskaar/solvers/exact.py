@@ -161,6 +161,18 @@ class ExactSolver:
         """Log det(I + K / lam)."""
         return float(np.sum(2 * np.log(self.factor.diagonal()) - np.log(self.lam)))
 
+    def trace(self) -> float:
+        """Tr(K) = |L|^2 - n lam, over all rows."""
+        n = self.factor.n
+        squares = [np.sum(self.factor.rows(lo, min(lo + 512, n)) ** 2) for lo in range(0, n, 512)]
+        return float(sum(squares)) - n * self.lam
+
+    def targets(self) -> Array:
+        """The targets learned, (n, p), L C: phi, or h of (5) when shifted."""
+        n, C = self.factor.n, self.C.view
+        rows = [(self.factor.rows(lo, min(lo + 512, n)), min(lo + 512, n)) for lo in range(0, n, 512)]
+        return np.concatenate([L @ C[:hi] for L, hi in rows]) if rows else np.zeros((0, C.shape[1]))
+
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
         s = self.lam + kxx - w @ w
