@@ -255,3 +255,43 @@ def test_one_at_a_time_equals_in_blocks(rng):
         assert one.certificate().gap == pytest.approx(many.certificate().gap)
         assert one.certificate().prior_bound == pytest.approx(many.certificate().prior_bound)
         assert one.regret_bound() == one.certificate().bound
+
+
+@given(rows(max_rounds=10, width=2), st.sampled_from(["all", "geometric", None]))
+def test_salami_numbers_are_the_definitions(X, restarts):
+    """log(N) / eta + log det(I + K / lam) + min_g L_T(g), for the better lam, the long way."""
+    loss, eta, T = losses.Ordinal(3), 1 / 8, len(X)
+    learner = SALAMI(loss, kernels.Gaussian(), (0.3, 2.0), eta=eta, restarts=restarts)
+    ys = [t % 3 for t in range(T)]
+    if not T:
+        return
+    found = learner.partial_fit(X, ys).certificate()
+    K, Phi = naive.gram(naive.gaussian, X, X), loss.embed_many(ys)
+    sums = []
+    for lam in (0.3, 2.0):
+        fit = lam * np.trace(Phi.T @ np.linalg.solve(K + lam * np.eye(T), Phi))
+        sums.append(np.log(np.linalg.det(np.eye(T) + K / lam)) + fit)
+    experts = 2 if restarts is None else 2 * T
+    assert found.surrogate_bound == pytest.approx(min(sums) + 8 * np.log(experts), abs=1e-7)
+
+
+def test_gap_of_a_distribution_that_was_not_there():
+    """Six labels, half on outcome 0 or 1, half on one of their own: they overlap 1 + 1/2 + 1/2, (1/2, 1/2, 0..) 3."""
+    loss = losses.TotalVariation(8)
+    space = loss.space()
+    for j in range(6):
+        y = np.zeros(8)
+        y[[j // 3, 2 + j]] = 0.5
+        space = space.extended(loss.check(y))
+    new = loss.check([0.5, 0.5, 0, 0, 0, 0, 0, 0])
+    assert space.gap(space.extended(new), None, new, np.ones(6)) == pytest.approx(1.0)
+    assert space.gap(space.extended(y), None, y, np.ones(6)) == 0.0
+
+
+def test_gap_of_a_search_that_missed():
+    """The answer {0} where {1} has all the weight: J({1}, {1}) - J({0}, {1}) = 1."""
+    loss = losses.Jaccard(14)
+    space = loss.space().extended(frozenset({1}))
+    assert not space.exact
+    assert space.gap(space, frozenset({0}), frozenset({1}), np.array([0.7])) == pytest.approx(0.7)
+    assert space.gap(space, frozenset({1}), frozenset({0}), np.array([0.7])) == 0.0

@@ -289,3 +289,16 @@ def test_pieces_vary_little(steps, m):
 def test_bad_numbers_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_sketch_error_by_hand():
+    """One row kept, (1, 0); the next, (3, 4), has |z| = 3 and r = 4: the bar is (2 * 3 * 4 + 16) / lam."""
+    sketch = theory.DimensionSketch(kernels.Linear(), lam=100.0, most=1)
+    sketch.add(np.array([[1.0, 0.0], [3.0, 4.0]]))
+    found = sketch.estimate()
+    assert found.value == pytest.approx(10 / 110)
+    assert found.high == pytest.approx(10 / 110 + 40 / 100)
+
+
+def test_polynomial_capacity_by_hand():
+    assert pytest.approx(3 * math.pi / 2) == theory.polynomial_capacity(9.0, 2.0).Q

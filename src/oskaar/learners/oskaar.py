@@ -71,9 +71,19 @@ class OSKAAR(OnlineLearner):
         """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""
         return self._public(self._average(x))
 
-    def predict_average(self, x: Any) -> Any:
-        """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk)."""
-        return self._decode(self._space, self._average(x))
+    def predict_average(self, x: Any, hedged: bool = False) -> Any:
+        """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk).
+
+        hedged: average x -> g_t(x) with every g_t hedged at x, as at its own round, which is what the proof of the
+        theorem is about (docs/errata.md, 3); for rounds of one row. The paper hedges g_t at x_t.
+        """
+        if not hedged:
+            return self._decode(self._space, self._average(x))
+        if self._inputs.n != self.rounds:
+            raise ValueError("the hedged average is for rounds of one row: leave out hedged=True.")
+        block = self._inputs.parse(x)
+        G = self._solver.hedged_average(self._inputs.against(block), self._inputs.diagonal(block))
+        return self._decode(self._space, G)
 
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""

@@ -144,6 +144,18 @@ class ExactSolver:
         mean: Array = forecast.W @ (left * self.C.view - self.E.view) / self.rounds  # (6)
         return mean
 
+    def hedged_average(self, B: Array, diagonal: Array) -> Array:
+        """1/T sum_t g_t(x) with every g_t hedged at x itself, (m, p), for rounds of one row.
+
+        With w = L^-1 k(X, x), s_t = lam + k(x, x) - sum_{j<t} w_j^2:  1/T sum_t lam / s_t sum_{j<t} w_j C_j.
+        """
+        W = self.factor.forward(B)
+        squares = W**2
+        shares = self.lam / (self.lam + diagonal[:, None] - np.cumsum(squares, axis=1) + squares)
+        later = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1] - shares
+        mean: Array = (W * later) @ self.C.view / max(self.rounds, 1)
+        return mean
+
     def effective_dimension(self) -> float:
         """Tr(K (K + lam I)^-1) = n - lam |L^-1|^2, over all rows; it costs only the rows since the last call."""
         done, total = self._trace
