@@ -84,10 +84,16 @@ def drive(learner, X, label):
         yield learner.certificate()
 
 
-@pytest.mark.parametrize("kind", ["adversarial", "stationary", "noisy", "drifting"])
+KINDS = ["adversarial", "stationary", "noisy", "drifting"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_no_bound_is_violated(name, kind):
+    """At every round. Every loss meets the adversary, and one of the other kinds with every learner."""
     for seed, (loss, labels) in enumerate(LOSSES.values()):
+        if kind != "adversarial" and seed % 3 != KINDS.index(kind) - 1:
+            continue
         learner = LEARNERS[name](loss)
         X, label = make_stream(kind, 12, labels, seed)
         for certificate in drive(learner, X, label):
