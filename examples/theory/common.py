@@ -65,7 +65,8 @@ def finish(axes, lengths, title, ylabel):
     axes.set(xscale="log", yscale="log", xlabel="length T of the stream", ylabel=ylabel, title=title)
     axes.set_xticks(lengths, labels=map(str, lengths))
     axes.xaxis.minorticks_off()
-    axes.legend(frameon=False, fontsize=8.5)
+    axes.set_ylim(top=axes.get_ylim()[1] * 8)  # room for the legend
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
 def save(figure, name):

@@ -35,7 +35,7 @@ def regularisation(axes, T=600, seeds=4):
     axes.legend(frameon=False, fontsize=8)
 
 
-def restarts(axes, lengths=(125, 250, 500, 1000), seeds=5):
+def restarts(axes, lengths=(100, 200, 400), seeds=4):
     progress("geometric against all restarts")
     loss = losses.ZeroOne(4)
     for (name, eta), color, marker in zip(
