@@ -7,7 +7,8 @@ r"""What a learner's regret cannot exceed, from what it has seen so far.
 the difference of psi is at most 2 c_delta. In spaces that grow, c_delta is the present one, and it serves for earlier
 rounds: phi_t - g_t has no coordinate that was added later, and more coordinates or candidates never bring two psi
 closer. A round of n rows has the mean over its rows as inner product. `gap` is 0 where decoding is exact; else it is
-what the best answer to y_t would have been better by, for the estimate g_t (`Space.gap`).
+what the best answer to y_t would have been better by, for the estimate g_t (`Space.gap`). A Kendall decoder that ran
+out of time says so by a warning, KemenyGap, and is not in `gap`.
 """
 
 from __future__ import annotations
