@@ -32,7 +32,8 @@ def regularisation(axes, T=600, seeds=4):
         axes.axvline(prescribed, color=color, lw=0.8, alpha=0.5)
     axes.set(xscale="log", yscale="log", xlabel="lam (prescribed: vertical)", ylabel="cumulative excess risk")
     axes.set_title(f"T = {T}, 20% noise, {seeds} seeds")
-    axes.legend(frameon=False, fontsize=8)
+    axes.set_ylim(top=axes.get_ylim()[1] * 20)  # room for the legend
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
 
 
 def restarts(axes, lengths=(100, 200, 400), seeds=4):
