@@ -21,7 +21,7 @@ def regularisation(axes, T=600, seeds=4):
         ):
             values = np.array([[risk(w, run(make(w.kernel, lam), w).predictions) for lam in lams] for w in made])
             axes.errorbar(
-                lams, values.mean(axis=0), values.std(axis=0) / np.sqrt(seeds), color=color, ls=style, marker="o",
+                lams, values.mean(axis=0), values.std(axis=0) / np.sqrt(seeds), color=color, ls=style, marker="s" if kind == "OSKAAR" else "o",
                 capsize=3, label=f"{kind}, {name}",
             )  # fmt: skip
             progress(f"    {kind}, {name}: {values.mean(axis=0).round(1).tolist()} at lam {lams.round(3).tolist()}")
