@@ -20,10 +20,9 @@ def regularisation(axes, T=600, seeds=4):
             ("SALAMI", "-", lambda kernel, lam: SALAMI(loss, kernel, lam, eta=1 / 8)),
         ):
             values = np.array([[risk(w, run(make(w.kernel, lam), w).predictions) for lam in lams] for w in made])
-            axes.errorbar(
-                lams, values.mean(axis=0), values.std(axis=0) / np.sqrt(seeds), color=color, ls=style, marker="s" if kind == "OSKAAR" else "o",
-                capsize=3, label=f"{kind}, {name}",
-            )  # fmt: skip
+            spread, marker = values.std(axis=0) / np.sqrt(seeds), "s" if kind == "OSKAAR" else "o"
+            look = {"color": color, "ls": style, "marker": marker, "capsize": 3}
+            axes.errorbar(lams, values.mean(axis=0), spread, label=f"{kind}, {name}", **look)
             progress(f"    {kind}, {name}: {values.mean(axis=0).round(1).tolist()} at lam {lams.round(3).tolist()}")
         grid = [risk(w, run(SALAMI(loss, w.kernel, (0.03, 0.3, 3.0, 30.0), eta=1 / 8), w).predictions) for w in made]
         axes.axhline(np.mean(grid), color=color, lw=1, ls=":", label=f"SALAMI over a grid, {name}")
