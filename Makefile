@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees
 
-.PHONY: demo test test-slow lint bench plots clean
+.PHONY: demo test test-slow lint bench plots theory clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -32,6 +32,9 @@ bench: $(STAMP)-bench
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
+
+theory: $(STAMP)-bench
+	OPENBLAS_NUM_THREADS=1 $(RUN) examples/theory
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -39,7 +39,7 @@ def test_estimate_is_the_argmin(data, X, name, lam, shifted):
     assert learner.regret == pytest.approx(total, abs=1e-9)
     surrogate = sum(((phi - g) ** 2).sum() for phi, g in zip(Phi, expected, strict=True))
     assert learner.surrogate_loss == pytest.approx(surrogate, abs=1e-7)
-    assert learner.regret <= learner.regret_bound() + 1e-9
+    assert learner.regret <= learner.certificate().bound + 1e-9
 
 
 @given(blocks(), blocks(max_rounds=1), lams(), st.booleans(), st.integers(0, 10**6))
@@ -57,7 +57,7 @@ def test_rounds_of_several_rows(rounds, last, lam, shifted, seed):
         learner.learn_one(x, y)
     means = [((phi - g) ** 2).sum() / len(g) for phi, g in zip(Phi, expected, strict=True)]
     assert learner.surrogate_loss == pytest.approx(sum(means), abs=1e-7)
-    assert learner.regret <= learner.regret_bound() + 1e-9
+    assert learner.regret <= learner.certificate().bound + 1e-9
     average = naive.shifted_average if shifted else naive.average
     np.testing.assert_allclose(learner.average_estimate(last[0]), average(twin, rounds, Phi, lam, last[0]), atol=1e-8)
     weights = learner.label_weights(last[0])
@@ -123,7 +123,7 @@ def test_regret_bound_of_the_theorem(rng):
     K, Phi = kernel(X, X), loss.embed_many(ys)
     best = lam * np.sum(Phi * np.linalg.solve(K + lam * np.eye(60), Phi))  # min_g L_T(g)
     bound = theory.oskaar_bound(60, loss.c_delta, kernel.kappa, lam, learner.effective_dimension(), best)
-    assert learner.regret <= learner.regret_bound() <= bound
+    assert learner.regret <= learner.certificate().bound <= bound
 
 
 @pytest.mark.parametrize("shifted", [False, True])
@@ -260,3 +260,20 @@ def test_the_default_kernel(rng):
 def test_one_label_all_the_way(rng):
     result = replay(OSKAAR(losses.ZeroOne("a")), rng.normal(size=(10, 2)), ["a"] * 10)
     assert result.losses.sum() == 0
+
+
+@given(rows(max_rounds=9, width=2), lams(), st.booleans())
+def test_hedged_average_is_the_mean_of_what_each_round_would_have_said(X, lam, shifted):
+    """1/T sum_t of the estimate at x after t - 1 rounds, each hedged at x."""
+    loss, x = losses.Ordinal(4), np.array([0.3, -0.2])
+    ys = [(3 * i) % 4 for i in range(len(X))]
+    learner = OSKAAR(loss, kernels.Gaussian(), lam, shifted)
+    said = []
+    for row, y in zip(X, ys):
+        said.append(learner.estimate(x))
+        learner.learn_one(row, y)
+    block = learner._inputs.parse(x)
+    G = learner._engine.solver.hedged_average(learner._inputs.against(block), learner._inputs.diagonal(block))
+    if said:
+        np.testing.assert_allclose(G[0], np.mean(said, axis=0), atol=1e-10)
+        assert learner.predict_average(x, hedged=True) == loss.decode(G[0])

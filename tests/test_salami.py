@@ -45,7 +45,7 @@ def test_estimates_and_weights_are_the_algorithm(data, X, restarts, shifted, pro
         np.testing.assert_allclose(learner.expert_weights()[0], weights[t].reshape(-1, 2).sum(axis=0), atol=1e-9)
         assert learner.predict_one(x) == loss.decode(learner.estimate(x))
         learner.learn_one(x, y)
-    assert learner.regret <= learner.regret_bound() + 1e-9
+    assert learner.regret <= learner.certificate().bound + 1e-9
     assert learner.surrogate_loss == pytest.approx(((Phi - G) ** 2).sum(), abs=1e-7)
 
 

@@ -1,4 +1,4 @@
-"""Streams: reading them from files, and preparing their inputs without looking ahead."""
+"""Streams: reading them from files, making them up, and preparing their inputs without looking ahead."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.drifts import Drifting, drifting
+
+__all__ = ["Drifting", "drifting", "read_arff", "standardised"]
 
 
 def standardised(X: Array) -> Array:

@@ -73,6 +73,10 @@ class ExactEngine:
         """The averaged function at the rows of a block."""
         return self.solver.average(self.forecast(block))
 
+    def hedged_average(self, block: Block) -> Array:
+        """The average of the functions, each hedged at the row of a block."""
+        return self.solver.hedged_average(self.inputs.against(block), self.inputs.diagonal(block))
+
     def label_weights(self, block: Block) -> Array:
         """A weight for each past row."""
         return self.solver.label_weights(self.forecast(block))
@@ -152,6 +156,10 @@ class FeatureEngine:
     def average(self, block: Block) -> Array:
         """The averaged function at the rows of a block."""
         return self.solver.average(self.map(block.rows))
+
+    def hedged_average(self, block: Block) -> Array:
+        """There is none: it needs every round's factor."""
+        raise ValueError("the hedged average needs the past rows, and features keep none: leave out hedged=True.")
 
     def label_weights(self, block: Block) -> Array:
         """There are none: past rows are not kept."""

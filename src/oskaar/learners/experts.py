@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
+from oskaar.losses import Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.restarts import OPEN, RestartSolver
@@ -195,3 +196,14 @@ class FeatureExperts:
             if self.recent and self.rounds % self.period == 0 and versions[newest].full:
                 recent = self.inputs.latest(self.recent, block)
                 self.maps[which][newest + 1] = self.originals[which].fresh(recent)
+
+
+def first_expert(solver: RestartSolver | StartSolver, space: Space) -> tuple[float, float]:
+    """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows."""
+    if isinstance(solver, RestartSolver):
+        C, q = solver.H[: solver.targets].T, solver.q
+        fit = solver.lam * float(q @ space.squared_norms(fit_columns(C, space.p)))
+        return -float(np.sum(np.log(q * solver.lam))), fit
+    first = solver.experts[0][2]
+    fit = solver.lam * float(space.squared_norms(fit_columns(first.C.view, space.p)).sum())
+    return first.log_determinant(), fit

@@ -16,10 +16,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from oskaar import theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
+from oskaar.learners.certificate import Certificate, Hindsight
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
 
@@ -44,6 +44,8 @@ class Rounds:
     """g_hat, a row for each input."""
     ends: Any
     """Where each round ends in the rows of `estimates`."""
+    gap: float = 0.0
+    """What decoding that is not exact may have cost, over all these rounds."""
 
     def without_estimates(self) -> Rounds:
         """All but the estimates, which may be large."""
@@ -109,6 +111,7 @@ class OnlineLearner(Predictor):
         self.total_loss = 0.0
         self.regret = 0.0
         self.surrogate_loss = 0.0
+        self._gap = 0.0
         self._memo: tuple[int, Any, Any, Any] | None = None
 
     @property
@@ -116,9 +119,20 @@ class OnlineLearner(Predictor):
         """The coordinates in use."""
         return self._space
 
+    def certificate(self) -> Certificate:
+        """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
+        return replace(self._totals(), hindsight=self._hindsight())
+
     def regret_bound(self) -> float:
-        """What the regret so far cannot exceed, on any data: the online comparison inequality (Lemma online CI)."""
-        return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
+        """`certificate().bound`, alone."""
+        return self._totals().bound
+
+    def _totals(self) -> Certificate:
+        return Certificate(self.rounds, self.regret, self.surrogate_loss, self._space.c_delta, self._gap)
+
+    def _hindsight(self) -> Hindsight | None:
+        """What the theorem of this learner says of its surrogate loss, where its assumptions hold."""
+        return None
 
     def cost(self) -> Cost:
         """The bytes that are held, and about how many operations the next round takes.
@@ -273,7 +287,13 @@ class OnlineLearner(Predictor):
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
         errors = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
         surrogates = np.add.reduceat(errors, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
-        return Rounds(answers, losses, optima, surrogates, G, ends)
+        gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
+        return Rounds(answers, losses, optima, surrogates, G, ends, gap)
+
+    def _gaps(self, spaces: list[Space], answers: list[Any], G: Array, ys: list[Any], regrets: Array) -> float:
+        rounds = zip(spaces, spaces[1:], answers, ys, G, strict=False)
+        gaps = [a.gap(b, z, y, fit_columns(g[None, :], a.p)[0]) for a, b, z, y, g in rounds]
+        return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
 
     def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
         answers: list[Any] = []
@@ -293,6 +313,7 @@ class OnlineLearner(Predictor):
         self.total_loss += float(happened.losses.sum())
         self.regret += float((happened.losses - happened.optima).sum())
         self.surrogate_loss += float(happened.surrogate_losses.sum())
+        self._gap += happened.gap
 
     def _public(self, G: Array) -> Array:
         G = self._space.full(fit_columns(G, self._space.p))

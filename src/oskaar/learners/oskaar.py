@@ -6,13 +6,16 @@ z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from oskaar import theory
 from oskaar.arrays import Array, fit_columns, panels
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
-from oskaar.learners.engines import make_engine
+from oskaar.learners.certificate import Hindsight
+from oskaar.learners.engines import ExactEngine, make_engine
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
@@ -81,9 +84,17 @@ class OSKAAR(OnlineLearner):
         """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""
         return self._public(self._average(x))
 
-    def predict_average(self, x: Any) -> Any:
-        """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk)."""
-        return self._decode(self._space, self._average(x))
+    def predict_average(self, x: Any, hedged: bool = False) -> Any:
+        """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk).
+
+        hedged: average x -> g_t(x) with every g_t hedged at x, as at its own round, which is what the proof of the
+        theorem is about (docs/errata.md, 3); for rounds of one row. The paper hedges g_t at x_t.
+        """
+        if not hedged:
+            return self._decode(self._space, self._average(x))
+        if self.loss.parts:
+            raise ValueError("the hedged average is for rounds of one row: leave out hedged=True.")
+        return self._decode(self._space, self._engine.hedged_average(self._inputs.parse(x)))
 
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
@@ -91,6 +102,20 @@ class OSKAAR(OnlineLearner):
 
     def _new_inputs(self) -> Inputs:
         return inputs_for([self.kernel], [self._map], self.loss.parts)
+
+    def _hindsight(self) -> Hindsight | None:
+        """Lemma (regret vawk), or its shifted version with the largest target there was, for rounds of one row."""
+        solver, T = self._engine.solver, self.rounds
+        if not T or not isinstance(self._engine, ExactEngine) or solver.factor.n != T:
+            return None
+        d_eff = self.effective_dimension()
+        fit = self.lam * float(self._space.squared_norms(fit_columns(solver.C.view, self._space.p)).sum())
+        kappa = math.sqrt(max(solver.trace(), 0.0) / T)  # Tr(K) bounds the eigenvalues, as kappa^2 T does
+        if not self.shifted:
+            return Hindsight(theory.kaar_bound(T, kappa, self.lam, d_eff, fit), d_eff, fit)
+        H = fit_columns(solver.targets(), self._space.p)
+        B = math.sqrt(float(self._space.squared_norms(H).max()))
+        return Hindsight(theory.shifted_kaar_bound(T, kappa, self.lam, d_eff, fit, B), d_eff, fit)
 
     def _restart(self) -> None:
         self._engine = make_engine(self._inputs, self._map, self.lam, self.shifted)

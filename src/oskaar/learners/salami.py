@@ -20,8 +20,9 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
+from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
-from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts
+from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
@@ -184,6 +185,23 @@ class SALAMI(OnlineLearner):
     def _commit(self, block: Block, space: Space, happened: Any) -> None:
         super()._commit(block, space, happened)
         self._experts.tidy(block)
+
+    def _hindsight(self) -> Hindsight | None:
+        """The price of the mixture, and of KAAR from the first round on, for the best lam and kernel in hindsight.
+
+        With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and projected experts, which
+        make the losses exp-concave; for all rows since the first; and for rounds of one row.
+        """
+        T, kinds = self.rounds, self._experts.kinds
+        if not isinstance(self._experts, KernelExperts):
+            return None
+        covered = self.project and self.rate <= theory.salami_eta(1.0, 1.0) and not self.shifted
+        if not T or not covered or self._inputs.n != T or self.window is not None:
+            return None
+        fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
+        price = theory.mixture_regret(kinds if self.restarts is None else kinds * T, self.rate)
+        spread, fit = min(fits, key=sum)
+        return Hindsight(price + spread + fit, None, fit)
 
     # ---------------------------------------------------------------- inside
 

@@ -88,6 +88,9 @@ class Space(ABC):
     parts: bool = False
     """True: a round is a block of rows, answered by `decode_round`."""
 
+    exact: bool = True
+    """Whether decoding finds the best of all answers there are, those not seen yet included."""
+
     @abstractmethod
     def extended(self, y: Any) -> Space:
         """The space that also holds a (checked) label y: itself when y brings no coordinate."""
@@ -118,6 +121,14 @@ class Space(ABC):
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
+
+    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
+        """By how much <psi(z), g> may exceed that of the best answer to y, which `after`, the next space, knows.
+
+        0 for exact decoding. What the comparison inequality has to add where the best answer to y was not to
+        choose from, or was missed; inf where nothing is known.
+        """
+        return 0.0
 
     def full(self, G: Array) -> Array:
         """G in the loss's own coordinates, where those are fixed beforehand."""

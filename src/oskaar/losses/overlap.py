@@ -106,6 +106,7 @@ class SeenSets(Space):
         self.loss, self.positions = loss, positions
         self.Y, self.gains, self.gram = Y, gains, gram
         self.p, self.c_delta = len(positions), loss.c_delta
+        self.exact = bool(loss.listed)
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for y."""
@@ -134,6 +135,13 @@ class SeenSets(Space):
     def optimum(self, y: Any) -> float:
         """The loss's."""
         return self.loss.optimum(y)
+
+    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
+        """What the best answer to y, itself, is better by than the one that the search found, for the weights g."""
+        if not self.loss.allows(y):
+            return np.inf
+        gains = similarity(self.loss.indicators([z, y]), self.Y.view) @ g
+        return max(0.0, float(gains[1] - gains[0]))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Gram v, for the centred similarity."""

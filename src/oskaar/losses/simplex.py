@@ -169,6 +169,8 @@ class TotalVariation(_Distributions):
 class SeenDistributions(Space):
     """Weights on the distinct distributions seen, and the overlap sum_i min(z_i, y_i) of candidates with them."""
 
+    exact = False
+
     def __init__(self, positions: dict[bytes, int], candidates: Sheet, overlaps: Sheet) -> None:
         self.positions, self._candidates, self._overlaps = positions, candidates, overlaps
         self.n, self.p = candidates.view.shape[1], len(positions)
@@ -202,6 +204,13 @@ class SeenDistributions(Space):
     def optimum(self, y: Any) -> float:
         """0."""
         return 0.0
+
+    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
+        """What a new label y, which is its own best answer, would have been better by, for the weights g."""
+        if not isinstance(after, SeenDistributions) or after.p == self.p:
+            return 0.0
+        gains = after._overlaps.view[:, : self.p] @ g
+        return max(0.0, float(gains[-1] - gains[:-1].max()))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Q v, Q the overlaps of the labels."""

@@ -108,6 +108,8 @@ class LossTrick(Loss):
 class SeenLabels(Space):
     """Weights on the distinct labels seen, the pool of candidates, and Delta between them."""
 
+    exact = False
+
     def __init__(
         self,
         loss: LossTrick,
@@ -176,6 +178,19 @@ class SeenLabels(Space):
         """The least Delta(z, y) over the pool."""
         column = self.costs[:, self.positions[label_key(y)]]
         return float(column.min()) if column.size else self.loss.unknown
+
+    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
+        """What the candidates that a new label brings would have been better by, for the weights g.
+
+        Without a label kernel it is covered: phi of a new label is orthogonal to g, hence |phi| <= |phi - g|.
+        """
+        if not self.pool:
+            return np.inf  # z is None, which is no candidate
+        if not isinstance(after, SeenLabels) or after.p == self.p or self.loss.label_kernel is None:
+            return 0.0
+        risks = after.costs[:, : self.p] @ g
+        best = int(np.argmin(after.costs[:, -1]))
+        return max(0.0, float(risks[: len(self.pool)].min() - risks[best]))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Gram v."""

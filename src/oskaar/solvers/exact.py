@@ -152,6 +152,18 @@ class ExactSolver:
         mean: Array = forecast.W @ (left * self.C.view - self.E.view) / self.rounds  # (6)
         return mean
 
+    def hedged_average(self, B: Array, diagonal: Array) -> Array:
+        """1/T sum_t g_t(x) with every g_t hedged at x itself, (m, p), for rounds of one row.
+
+        With w = L^-1 k(X, x), s_t = lam + k(x, x) - sum_{j<t} w_j^2:  1/T sum_t lam / s_t sum_{j<t} w_j C_j.
+        """
+        W = self.factor.forward(B)
+        squares = W**2
+        shares = self.lam / (self.lam + diagonal[:, None] - np.cumsum(squares, axis=1) + squares)
+        later = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1] - shares
+        mean: Array = (W * later) @ self.C.view / max(self.rounds, 1)
+        return mean
+
     def effective_dimension(self) -> float:
         """Tr(K (K + lam I)^-1) = n - lam |L^-1|^2, over all rows; it costs only the rows since the last call."""
         done, total = self._trace
@@ -168,6 +180,18 @@ class ExactSolver:
     def log_determinant(self) -> float:
         """Log det(I + K / lam)."""
         return float(np.sum(2 * np.log(self.factor.diagonal()) - np.log(self.lam)))
+
+    def trace(self) -> float:
+        """Tr(K) = |L|^2 - n lam, over all rows."""
+        n = self.factor.n
+        squares = [np.sum(self.factor.rows(lo, min(lo + 512, n)) ** 2) for lo in range(0, n, 512)]
+        return float(sum(squares)) - n * self.lam
+
+    def targets(self) -> Array:
+        """The targets learned, (n, p), L C: phi, or h of (5) when shifted."""
+        n, C = self.factor.n, self.C.view
+        rows = [(self.factor.rows(lo, min(lo + 512, n)), min(lo + 512, n)) for lo in range(0, n, 512)]
+        return np.concatenate([L @ C[:hi] for L, hi in rows]) if rows else np.zeros((0, C.shape[1]))
 
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""

@@ -1,0 +1,17 @@
+"""All experiments on the theory, with fixed seeds: `make theory`, or `python examples/theory [regret excess ...]`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import dimensions
+import excess
+import regret
+import settings
+
+PARTS = {"dimensions": dimensions, "excess": excess, "settings": settings, "regret": regret}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name].main()

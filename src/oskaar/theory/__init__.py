@@ -1,0 +1,106 @@
+r"""Quantities and bounds of the paper, named by their theorems.
+
+*Structured Prediction in Online Learning*, Boudart, Rudi, Gaillard (2024). A file for each concept: the effective
+dimension, its sketch, the capacity condition, what to choose, OSKAAR on any data and in expectation, OSKAAR in high
+probability, the regret of mixtures, SALAMI. docs/notation.md maps the symbols,
+docs/errata.md lists what is not as printed.
+"""
+
+from oskaar.theory.capacity import Capacity, fit_capacity, gaussian_dimension_bound, polynomial_capacity
+from oskaar.theory.dimension import (
+    dimension_bound,
+    effective_dimension,
+    interval_effective_dimension,
+    log_determinant,
+    log_factor,
+    online_leverages,
+)
+from oskaar.theory.dynamic import (
+    abrupt_regret,
+    dynamic_regret,
+    mixture_regret,
+    pieces,
+    shifted_abrupt_regret,
+    shifted_dynamic_regret,
+    variations,
+)
+from oskaar.theory.high_probability import (
+    average_cumulative_risk_bound,
+    cumulative_risk_bound,
+    excess_risk_bound,
+    shifted_kaar_bound,
+)
+from oskaar.theory.prescriptions import (
+    abrupt_lam,
+    drift_lam,
+    drift_pieces,
+    gamma,
+    gaussian_pieces,
+    loss_range,
+    realisable_lam,
+    salami_eta,
+    stationary_lam,
+    target_bound,
+)
+from oskaar.theory.salami import (
+    salami_abrupt_bound,
+    salami_drift_bound,
+    salami_gaussian_bound,
+    shifted_salami_abrupt_bound,
+    shifted_salami_drift_bound,
+)
+from oskaar.theory.sketches import DimensionSketch, Estimate, Mark
+from oskaar.theory.stationary import (
+    comparison_bound,
+    expected_oskaar_bound,
+    expected_oskaar_corollary,
+    kaar_bound,
+    oskaar_bound,
+)
+
+__all__ = [
+    "Capacity",
+    "DimensionSketch",
+    "Estimate",
+    "Mark",
+    "abrupt_lam",
+    "abrupt_regret",
+    "average_cumulative_risk_bound",
+    "comparison_bound",
+    "cumulative_risk_bound",
+    "dimension_bound",
+    "drift_lam",
+    "drift_pieces",
+    "dynamic_regret",
+    "effective_dimension",
+    "excess_risk_bound",
+    "expected_oskaar_bound",
+    "expected_oskaar_corollary",
+    "fit_capacity",
+    "gamma",
+    "gaussian_dimension_bound",
+    "gaussian_pieces",
+    "interval_effective_dimension",
+    "kaar_bound",
+    "log_determinant",
+    "log_factor",
+    "loss_range",
+    "mixture_regret",
+    "online_leverages",
+    "oskaar_bound",
+    "pieces",
+    "polynomial_capacity",
+    "realisable_lam",
+    "salami_abrupt_bound",
+    "salami_drift_bound",
+    "salami_eta",
+    "salami_gaussian_bound",
+    "shifted_abrupt_regret",
+    "shifted_dynamic_regret",
+    "shifted_kaar_bound",
+    "shifted_salami_abrupt_bound",
+    "shifted_salami_drift_bound",
+    "stationary_lam",
+    "target_bound",
+    "variations",
+]
