@@ -44,6 +44,27 @@ class Mixture:
         following.logs = self._aligned(restarts) - self.eta * (losses - own)  # (2)
         return following
 
+    def over(self, restarts: Any) -> Mixture:
+        """A copy over all experts of some rounds, to be run through with `weights_of` and `pay`, then `only`."""
+        copy = Mixture(self.eta, len(self.logs))
+        copy.restarts, copy.logs = restarts, self._aligned(restarts)
+        return copy
+
+    def weights_of(self, alive: Any) -> Array:
+        """p_t (J, S), 0 for experts that are not alive."""
+        return _softmax(np.where(alive, self.logs, -np.inf))
+
+    def pay(self, losses: Array, own: float, newborn: Any) -> None:
+        """(2) in place, for all but those that are not born yet."""
+        self.logs -= self.eta * (losses - own)
+        self.logs[:, newborn] = 0.0
+
+    def only(self, alive: Any) -> Mixture:
+        """The mixture of those experts."""
+        rest = Mixture(self.eta, len(self.logs))
+        rest.restarts, rest.logs = self.restarts[alive], self.logs[:, alive]
+        return rest
+
     def _aligned(self, restarts: Any) -> Array:
         old = len(self.restarts)
         logs = np.zeros((len(self.logs), len(restarts)))

@@ -233,12 +233,15 @@ class SALAMI(OnlineLearner):
         E = self._inside(E, space)
         losses = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
         G = np.zeros((len(Phi), E.shape[3]))
+        mixture = ahead.mixture.over(starts)
         for i, here in enumerate(alive):
-            restarts = starts[here]
-            G[i] = np.tensordot(ahead.mixture.weights(restarts), E[:, here, i], axes=2)
+            weights = mixture.weights_of(here)
+            G[i] = weights.ravel() @ E[:, :, i].reshape(-1, E.shape[3])
             own = float(space.squared_norms(Phi[i] - fit_columns(G[i], len(Phi[i]))))
-            ahead.mixture = ahead.mixture.after(restarts, losses[:, here, i], own)
-            ahead.changes = ahead.changes.after(self.rounds + i + 1, restarts, ahead.mixture.logs.max(axis=0))
+            mixture.pay(losses[:, :, i], own, newborn=starts > self.rounds + i)
+            logs = mixture.logs.max(axis=0)[here]
+            ahead.changes = ahead.changes.after(self.rounds + i + 1, starts[here], logs)
+        ahead.mixture = mixture.only(alive[-1])
         ahead.G = G
         return ahead
 
