@@ -160,7 +160,7 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
     Round t is rows [ends[t - 1], ends[t]). Returns the mixture's estimates, stacked, and for each round the
     weights p_t and the estimates of all experts, ordered by restart, Gram matrix and lam.
     `window` keeps the experts, and the newborn, whose past has at most that many rows; `lives(s, t)` says
-    whether the expert that starts at s (from 0) is alive at t.
+    whether the expert that starts at s (from 0) is alive at t. A Gram matrix may be a function of s.
     """
     T = len(ends)
     kinds = [(K, lam) for K in Ks for lam in lams]
@@ -175,7 +175,7 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
         G = []
         for s in alive:
             past = np.arange(begins[s], begins[t])
-            for K, lam in kinds:
+            for K, lam in [(K(s) if callable(K) else K, lam) for K, lam in kinds]:
                 g = shifted_expert(K, Phi, estimates, past, now, lam) if shifted else expert(K, Phi, past, now, lam)
                 G.append(projected(g) if project else g)
         total = np.array([losses[s, i, :t].sum() for s in alive for i in range(len(kinds))])
@@ -189,6 +189,43 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
         for (s, i), g in zip([(s, i) for s in alive for i in range(len(kinds))], G, strict=True):
             losses[s, i, t] = mean_square(Phi[now], mixture / 2 + g / 2) if shifted else mean_square(Phi[now], g)
     return estimates, weights, experts
+
+
+# ------------------------------------------------------------------ features
+
+
+def kors(kernel, X, budget, ridge, beta, draws):
+    """The rows that become atoms, by the formula of the leverage score, and how many there are after each row."""
+    atoms, chances, sizes = [], [], []
+    for t, x in enumerate(X):
+        D = [X[i] for i in atoms]
+        S = np.diag(1 / np.sqrt(np.array(chances)))
+        k = gram(kernel, D, [x])[:, 0] if D else np.zeros(0)
+        inner = S @ gram(kernel, D, D) @ S + ridge * np.eye(len(D)) if D else np.zeros((0, 0))
+        left = kernel(x, x) - k @ S @ np.linalg.solve(inner, S @ k) if D else kernel(x, x)
+        residual = kernel(x, x) - k @ np.linalg.solve(gram(kernel, D, D), k) if D else kernel(x, x)
+        r = left / ridge
+        chance = min(1.0, beta * r / (1 + r))
+        if len(atoms) < budget and draws[t] < chance and residual > 1e-6 * kernel(x, x):
+            atoms.append(t)
+            chances.append(chance)
+        sizes.append(len(atoms))
+    return atoms, sizes
+
+
+def projected_gram(kernel, X, atoms, sizes):
+    """<P_i k(x_i, .), P_j k(x_j, .)>, where P_i projects on the span of the first sizes[i] atoms."""
+    K = gram(kernel, X, X)
+    weights = []
+    for i, m in enumerate(sizes):
+        D = atoms[:m]
+        weights.append(np.linalg.solve(K[np.ix_(D, D)], K[D, i]))
+    projected = np.zeros_like(K)
+    for i in range(len(X)):
+        for j in range(len(X)):
+            inner = K[np.ix_(atoms[: sizes[i]], atoms[: sizes[j]])]
+            projected[i, j] = weights[i] @ inner @ weights[j]
+    return projected
 
 
 # ------------------------------------------------------------------ losses

@@ -216,6 +216,8 @@ class ObjectStore(Store):
 class Inputs:
     """The rows seen so far and the kernel between them.
 
+    keep: False remembers what rows look like, not the rows; compare: False for feature maps in place of kernels.
+
     >>> from oskaar.kernels import Linear
     >>> inputs = Inputs(Linear())
     >>> inputs.append(inputs.parse([1.0, 2.0]))
@@ -224,9 +226,9 @@ class Inputs:
     (array([[11.]]), array([[25.]]))
     """
 
-    def __init__(self, *kernels: Any, parts: bool = False, keep: bool = True) -> None:
+    def __init__(self, *kernels: Any, parts: bool = False, keep: bool = True, compare: bool = True) -> None:
         self.kernels = list(kernels)
-        self.parts, self.keep = parts, keep
+        self.parts, self.keep, self.compare = parts, keep, compare
         self.store: Store | None = None
 
     @property
@@ -281,7 +283,7 @@ class Inputs:
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
         if self.store is None:
-            if self.keep:
+            if self.compare:
                 self.kernels = [as_kernel(kernel, block.rows) for kernel in self.kernels]
             self.store = _store_like(block)
         self.store.append(block) if self.keep else self.store.adopt(block)

@@ -93,7 +93,7 @@ def inputs_for(kernels: list[Any], maps: list[FeatureMap | None], parts: bool, k
     """The store of rows for a learner: it keeps them for kernels, and for maps that go back to them."""
     keep = keep or any(m is None or getattr(m, "reproject", False) for m in maps)
     asked = [k if m is None else getattr(m, "kernel", m) for k, m in zip(kernels, maps, strict=True)]
-    return Inputs(*asked, parts=parts, keep=keep)
+    return Inputs(*asked, parts=parts, keep=keep, compare=all(m is None for m in maps))
 
 
 def require_loss(loss: Any) -> Loss:

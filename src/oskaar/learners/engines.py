@@ -43,9 +43,8 @@ class ExactEngine:
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        n = self.inputs.n
-        panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        return 8 * (panels * PANEL * (n + rows + PANEL) + 2 * self.solver.C.shape[1] * max(rows, n // 2))
+        targets = 2 * self.solver.C.shape[1] * max(rows, self.inputs.n // 2)
+        return self.solver.factor.growth(rows) + 8 * targets
 
     def forecast(self, block: Block) -> Forecast:
         """One round."""

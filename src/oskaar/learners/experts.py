@@ -19,7 +19,7 @@ from oskaar.losses import Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.restarts import OPEN, RestartSolver
-from oskaar.solvers.stacks import OPEN_ROWS
+from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 
 ROUNDS = 32
@@ -69,9 +69,10 @@ class KernelExperts:
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
         n = self.inputs.n
+        if self.restarts != "all":
+            return sum(solver.growth(rows) + 8 * 8 * (n + rows) for solver in self.solvers)
         panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        each = panels * PANEL * (n + rows + PANEL) + 64 * (n + rows)
-        return 8 * len(self.solvers) * each * (1 if self.restarts == "all" else 2)
+        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 64 * (n + rows))
 
     @property
     def kinds(self) -> int:
@@ -143,7 +144,7 @@ class FeatureExperts:
     def operations(self) -> int:
         """About how many operations a round takes."""
         sizes = [(len(s.starts_alive) * len(self.lams), s.stack.Gram.shape[1]) for s in self.starts]
-        return sum(experts * (5 * D**2 + 2 * D**3 // OPEN_ROWS) for experts, D in sizes)
+        return sum(experts * (5 * D**2 + 2 * D**3 // MOST_OPEN) for experts, D in sizes)
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take: slots, and wider arrays."""
@@ -152,7 +153,7 @@ class FeatureExperts:
             stack, newest = solver.stack, versions[max(versions)]
             D = stack.Gram.shape[1] + (0 if newest.full else rows)
             if len(stack.starts) >= len(stack.Gram):
-                total += 4 * 8 * (1 + len(self.lams)) * D * (D + OPEN_ROWS)
+                total += 4 * 8 * (1 + len(self.lams)) * D * (D + MOST_OPEN)
             total += stack.nbytes // 2 if stack.Gram.shape[1] < D else 0
         return total
 

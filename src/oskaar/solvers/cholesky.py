@@ -73,6 +73,11 @@ class PanelCholesky:
             start = stop
         self.n = n + m
 
+    def growth(self, rows: int) -> int:
+        """The bytes that so many more rows take."""
+        have, wanted = -(-self.n // self.panel), -(-(self.n + rows) // self.panel)
+        return 8 * self.panel**2 * sum(range(have + 1, wanted + 1))
+
     def diagonal(self) -> Array:
         """The n numbers on L's diagonal."""
         parts = [np.diagonal(D) for D in self.corners]

@@ -30,7 +30,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from oskaar.arrays import Array, Growing, fit_columns, spans
-from oskaar.solvers.cholesky import PanelCholesky
+from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn
 
 SLACK = 1e-8
@@ -71,10 +71,10 @@ class ExactSolver:
     array([[0.66666667]])
     """
 
-    def __init__(self, lam: float, shifted: bool = False) -> None:
+    def __init__(self, lam: float, shifted: bool = False, panel: int = PANEL) -> None:
         self.shifted = shifted
         self.lam = 4 * lam if shifted else lam  # (5)
-        self.factor = PanelCholesky()
+        self.factor = PanelCholesky(panel)
         self.C, self.E = Growing(0), Growing(0)
         self.round_of_row = Growing(1, np.int64)
         self.rounds = 0

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, Growing, fit_columns
@@ -98,17 +98,17 @@ class FeatureSolver:
             return self._hedged(Z)
         U, W, M = self._past(Z)
         if len(Z) == 1:
-            R = np.sqrt(1.0 + U[0] @ U[0] - W[0] @ W[0])[None, None]
+            R = np.sqrt(np.maximum(1.0 + U[0] @ U[0] - W[0] @ W[0], 1.0))[None, None]
             E = M / R
             return FeatureForecast(E / R, Z, U, W, R, E)  # (2)
-        R = cholesky(np.eye(len(U)) + U @ U.T - W @ W.T, lower=True)
+        R = _root(U, W)
         E = solve_triangular(R, M, lower=True)
         return FeatureForecast(solve_triangular(R, E, lower=True, trans=1), Z, U, W, R, E)
 
     def forecast_each(self, Z: Array) -> Array:
         """The estimates (m, p) for m rounds of one row each, all from the present state."""
         U, W, M = self._past(Z)
-        s = 1.0 + np.einsum("ij,ij->i", U, U) - np.einsum("ij,ij->i", W, W)
+        s = np.maximum(1.0 + np.einsum("ij,ij->i", U, U) - np.einsum("ij,ij->i", W, W), 1.0)
         estimates: Array = M / s[:, None]
         return estimates
 
@@ -129,7 +129,7 @@ class FeatureSolver:
             target = 2 * Phi - fit_columns(forecast.G, Phi.shape[1]) if self.shifted else Phi
             return _with(forecast, H=target)
         U, W, M = self._past(Z)
-        R = cholesky(np.eye(len(U)) + U @ U.T - W @ W.T, lower=True, overwrite_a=True, check_finite=False)
+        R = _root(U, W)
         C, E, G = in_turn(R, fit_columns(M, Phi.shape[1]), Phi, ends, 1.0, self.shifted)
         targets = 2 * Phi - G if self.shifted else Phi
         return FeatureForecast(G, Z, U, W, R, E, C, targets, ends)
@@ -277,6 +277,18 @@ class FeatureSolver:
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
         self.rounds += 1
         self._open()
+
+
+def _root(U: Array, W: Array) -> Array:
+    """R of (2), lower triangular; the eigenvalues of R R^T are at least 1, up to rounding."""
+    S = U @ U.T - W @ W.T
+    F = _upper(S, 1.0)
+    if F is None:
+        F = _upper(S, 1.0 + len(S) * np.finfo(float).eps * float(np.einsum("ij,ij->", U, U)))
+    if F is None:
+        raise LinAlgError("the features are not finite")
+    lower: Array = F.T
+    return lower
 
 
 def inverse_factor(A: Array, lam: float = 0.0) -> Array:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.solvers.features import inverse_factor
 
-OPEN_ROWS = 96
-"""Rows that are open before they are folded in."""
+LEAST_OPEN, MOST_OPEN = 32, 96
+"""Rows that are open before they are folded in: about D, between these."""
 
 
 class Stack:
@@ -34,9 +34,9 @@ class Stack:
         self.starts, self.born, self.versions = (np.zeros(0, dtype=np.int64) for _ in range(3))
         self.open = 0
         self.Z: dict[int, Array] = {}
-        self.H = np.zeros((OPEN_ROWS, 0))
+        self.H = np.zeros((LEAST_OPEN, 0))
         self.Gram, self.B = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
-        shape, rows = (0, len(lams)), OPEN_ROWS
+        shape, rows = (0, len(lams)), LEAST_OPEN
         self.P, self.Theta = np.zeros((*shape, 0, 0)), np.zeros((*shape, 0, 0))
         self.U, self.J, self.C = (np.zeros((*shape, rows, n)) for n in (0, rows, 0))
 
@@ -45,6 +45,11 @@ class Stack:
         """The memory of the state."""
         arrays = [*vars(self).values(), *self.Z.values()]
         return sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
+
+    @property
+    def room(self) -> int:
+        """How many rows may be open."""
+        return max(LEAST_OPEN, min(self.Gram.shape[1], MOST_OPEN))
 
     def commit(self, block: StackBlock, starts: Any, newborn: dict[int, int]) -> None:
         """Learn a block. `starts` of the slots from now on, -1 for those that end; `newborn` are the births, by
@@ -62,7 +67,7 @@ class Stack:
         self.open = block.write(self, places, list(newborn))
         self.starts, self.versions = table, versions
         self.born = born if self.open else np.zeros_like(born)
-        if self.open >= OPEN_ROWS:
+        if self.open >= self.room:
             self.fold()
         used = set(versions[table >= 0].tolist())
         self.Z = {version: Z for version, Z in self.Z.items() if version in used}
@@ -151,7 +156,7 @@ class StackBlock:
         S[:k] = U @ U.swapaxes(2, 3) - self.W @ self.W.swapaxes(2, 3)
         S[k:] = self._newborn(stack)
         S[:, :, np.arange(n), np.arange(n)] += 1.0
-        self.R = np.sqrt(S) if n == 1 else np.linalg.cholesky(S)
+        self.R = np.sqrt(np.maximum(S, 1.0)) if n == 1 else np.linalg.cholesky(S)
         self.M = np.zeros((*S.shape[:3], stack.C.shape[3]))
         self.M[:k] = U[..., :d] @ stack.Theta[:k] + self.W @ stack.C[:k, :, :m]
         self.C = np.zeros_like(self.M)
@@ -273,7 +278,7 @@ class HedgedBlock(StackBlock):
 def begin(stack: Stack, features: dict[int, Array], ends: Any, births: Any, H: Array | None = None) -> StackBlock:
     """Rounds to come, with their targets H where these are known and depend on no estimate."""
     n, D = features[max(features)].shape
-    hedged = len(ends) == 1 and n > 2 * max(OPEN_ROWS, D)
+    hedged = len(ends) == 1 and n > 2 * max(MOST_OPEN, D)
     return (HedgedBlock if hedged else StackBlock)(stack, features, ends, births, None if hedged else H)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, fit_columns
+from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver, Forecast
 
 
@@ -50,6 +51,10 @@ class StartSolver:
         """The rounds, counted from 0, at which the experts started."""
         return np.array([start for start, _, _ in self.experts], dtype=np.int64)
 
+    def growth(self, rows: int) -> int:
+        """The bytes that so many more rows take in the factors, a newborn's included."""
+        return sum(solver.factor.growth(rows) for _, _, solver in self.experts) + 8 * PANEL**2
+
     def begin(self, B: Array, D: Array, ends: Any) -> StartBlock:
         """One round to come, with B = k(X, x) (t, n) over the rows kept and D = k(x, x) (n, n)."""
         if len(ends) != 1:
@@ -74,6 +79,13 @@ class StartSolver:
         return bool(outlives(np.array([start]), self.rounds)[0])
 
 
+def _panel(solver: StartSolver) -> int:
+    """Panels for the next newborn: as large as all the rows it may see, where it lives for a short time."""
+    s = solver.rounds + 1
+    lifetime = PANEL if solver.rounds == 0 else 4 * (s & -s)
+    return max(8, min(PANEL, lifetime))
+
+
 class StartBlock:
     """One round: `estimates` of all experts, then `observe` the targets. Made by `begin`."""
 
@@ -81,7 +93,7 @@ class StartBlock:
         self.experts = list(solver.experts)
         self.forecasts: list[Forecast] = [e.forecast(B[row:].T, D) for _, row, e in self.experts]
         if not (solver.first_only and self.experts):
-            newborn = ExactSolver(solver.lam)
+            newborn = ExactSolver(solver.lam, panel=_panel(solver))
             self.experts.append((solver.rounds, solver.rows, newborn))
             self.forecasts.append(newborn.forecast(np.zeros((len(D), 0)), D))
         self.targets = np.zeros((0, 0))

@@ -1,0 +1,281 @@
+"""KAAR in feature space: equal to KAAR with the kernel <z, z'>, for ever, in constant memory."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import lams
+
+from oskaar import OSKAAR, SALAMI, checks, features, kernels, losses, replay
+from oskaar.solvers.features import LEAST_OPEN, FeatureSolver
+from oskaar.solvers.starts import outlives
+
+
+@st.composite
+def wide_blocks(draw):
+    """Rounds of features: a few rows, or many more than there are features; columns that come later."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    D = draw(st.integers(1, 4))
+    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, 2 * LEAST_OPEN + 30]), min_size=1, max_size=7))
+    late = draw(st.integers(0, 3))
+    widths = [D if i >= late else max(1, D - 1) for i in range(len(sizes))]
+    return [rng.normal(size=(n, w)) for n, w in zip(sizes, widths)]
+
+
+def padded(blocks):
+    D = max(Z.shape[1] for Z in blocks)
+    return [np.pad(Z, [(0, 0), (0, D - Z.shape[1])]) for Z in blocks]
+
+
+@given(wide_blocks(), lams(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_estimates_are_those_of_the_kernel(blocks, lam, shifted, seed):
+    rng = np.random.default_rng(seed)
+    Phi = [rng.normal(size=(len(Z), 2)) for Z in blocks]
+    twin = naive.shifted_oskaar if shifted else naive.oskaar
+    expected = twin(naive.linear, padded(blocks), Phi, lam)
+    solver = FeatureSolver(lam, shifted)
+    for Z, phi, G in zip(blocks, Phi, expected):
+        forecast = solver.forecast(Z)
+        if forecast.G.size:
+            np.testing.assert_allclose(forecast.G, G, atol=1e-8)
+        else:
+            np.testing.assert_allclose(G, 0, atol=1e-12)
+        solver.update(forecast, phi)
+
+
+@given(wide_blocks(), lams(), st.booleans(), st.integers(0, 2**32 - 1), st.integers(1, 4))
+def test_chunks_and_averages(blocks, lam, shifted, seed, size):
+    rng = np.random.default_rng(seed)
+    blocks = padded(blocks)
+    Phi = [rng.normal(size=(len(Z), 2)) for Z in blocks]
+    one, many = FeatureSolver(lam, shifted), FeatureSolver(lam, shifted)
+    for Z, phi in zip(blocks, Phi):
+        one.update(one.forecast(Z), phi)
+    for start in range(0, len(blocks), size):
+        Z, phi = blocks[start : start + size], Phi[start : start + size]
+        ends = np.cumsum([len(z) for z in Z])
+        many.append(many.forecast_chunk(np.concatenate(Z), np.concatenate(phi), ends))
+    x = rng.normal(size=(3, blocks[0].shape[1]))
+    np.testing.assert_allclose(many.forecast(x).G, one.forecast(x).G, atol=1e-9)
+    twin = naive.shifted_average if shifted else naive.average
+    expected = twin(naive.linear, blocks, Phi, lam, x)
+    np.testing.assert_allclose(one.average(x), expected, atol=1e-8)
+    np.testing.assert_allclose(many.average(x), expected, atol=1e-8)
+    K = naive.gram(naive.linear, np.concatenate(blocks), np.concatenate(blocks))
+    scale = 4 * lam if shifted else lam
+    assert one.effective_dimension() == pytest.approx(naive.effective_dimension(K, scale), abs=1e-6)
+    expected = np.linalg.slogdet(np.eye(len(K)) + K / scale)[1]
+    assert one.log_determinant() == pytest.approx(expected, abs=1e-6)
+
+
+def drift_after(solver, rounds, rng):
+    """How far the estimates are from a fresh solve after so many rounds."""
+    D, p, lam = 12, 2, 0.5
+    A, B = lam * np.eye(D), np.zeros((D, p))
+    truth = rng.normal(size=(D, p))
+    for _ in range(rounds // 512):
+        Z = rng.normal(size=(512, D)) * 3.0 ** -np.arange(D)
+        Phi = Z @ truth + rng.normal(size=(512, p))
+        solver.append(solver.forecast_chunk(Z, Phi, np.arange(1, 513)))
+        A += Z.T @ Z
+        B += Z.T @ Phi
+    x = rng.normal(size=(5, D))
+    for z in x:
+        G = z @ np.linalg.solve(A + np.outer(z, z), B)
+        yield np.abs(solver.forecast(z[None, :]).G[0] - G).max()
+
+
+def test_nothing_drifts(rng):
+    assert max(drift_after(FeatureSolver(0.5), 50_000, rng)) < 1e-9
+
+
+@pytest.mark.slow
+def test_nothing_drifts_in_a_million_rounds(rng):
+    assert max(drift_after(FeatureSolver(0.5), 1_000_000, rng)) < 1e-6
+
+
+def test_a_lam_below_rounding_is_survived(rng):
+    solver = FeatureSolver(1e-14)
+    Z = rng.normal(size=(3000, 3)) @ rng.normal(size=(3, 6)) * 1e3
+    for lo in range(0, 3000, 100):
+        chunk = solver.forecast_chunk(Z[lo : lo + 100], Z[lo : lo + 100, :1] / 1e4, np.arange(1, 101))
+        solver.append(chunk)
+    assert np.isfinite(solver.forecast(Z[:1]).G).all()
+    np.testing.assert_allclose(solver.forecast(Z[:5]).G, Z[:5, :1] / 1e4, atol=2e-3)
+
+
+LEARNERS = {
+    "budget": lambda: OSKAAR(losses.ZeroOne(3), budget=8, lam=0.3),
+    "shifted": lambda: OSKAAR(losses.ZeroOne(3), budget=8, lam=0.3, shifted=True),
+    "open classes": lambda: OSKAAR(losses.ZeroOne(), budget=8),
+    "fourier": lambda: OSKAAR(losses.ZeroOne(3), features=features.RandomFourier(kernels.Gaussian(), 20, 1)),
+    "scaled": lambda: OSKAAR(losses.ZeroOne(3), features=features.Standardised(features.Nystrom(None, 9))),
+    "hashed": lambda: OSKAAR(losses.ZeroOne(3), features=features.Hashing(16)),
+    "salami": lambda: SALAMI(losses.ZeroOne(3), budget=8),
+    "salami, shifted": lambda: SALAMI(losses.ZeroOne(3), budget=8, shifted=True),
+    "salami, two maps": lambda: SALAMI(
+        losses.ZeroOne(), features=[features.Identity(2), features.Nystrom(None, 7)], window=30
+    ),
+    "salami, first only": lambda: SALAMI(losses.ZeroOne(3), budget=8, restarts=None),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+def test_learners_keep_their_contract(rng, name):
+    X = rng.normal(size=(150, 2))
+    checks.check_learner(LEARNERS[name](), X, [int(x[0] > 0) + int(x[1] > 0) for x in X])
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 9]), st.booleans())
+def test_salami_on_features_is_salami_on_their_kernel(seed, shifted, window, parts):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, size=14) if parts else np.ones(40, dtype=int)
+    if parts:
+        sizes[5] = 230  # more rows than features
+    X = [rng.normal(size=(n, 2)) for n in sizes]
+    loss = losses.PerRow(losses.ZeroOne(2)) if parts else losses.ZeroOne(2)
+    ys = [[int(x[0] > 0) for x in rows] for rows in X]
+    Phi = np.concatenate([losses.ZeroOne(2).embed_many(y) for y in ys])
+    rows = np.concatenate(X)
+    learner = SALAMI(loss, features=features.Identity(2), lam=[0.3, 2.0], eta=0.4, shifted=shifted, window=window)
+    result = replay(learner, X if parts else rows, ys if parts else [y[0] for y in ys])
+
+    def lives(s, t):
+        return bool(outlives(np.array([s]), t)[0]) and (window is None or t - s <= window)
+
+    lams = [0.3, 2.0]
+    expected, _, _ = naive.salami(
+        [rows @ rows.T], Phi, np.cumsum(sizes), lams, 0.4, project=True, shifted=shifted, lives=lives
+    )
+    estimates = np.concatenate(result.estimates) if parts else result.estimates
+    np.testing.assert_allclose(estimates, expected, atol=1e-8)
+
+
+class Turning(features.FeatureMap):
+    """Features that are full after 40 rows, and scaled otherwise in each new version."""
+
+    dim, renews = 2, True
+
+    def __init__(self, scale=1.0, rows=0):
+        self.scale, self.rows = scale, rows
+
+    @property
+    def full(self):
+        return self.rows >= 40
+
+    def __call__(self, X):
+        return self.scale * np.asarray(X)
+
+    def seen(self, X):
+        return self(X), Turning(self.scale, self.rows + len(X))
+
+    def fresh(self, recent=None):
+        assert recent is not None
+        return Turning(2.0 if recent[-1, 0] > 0 else 3.0, 0)
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_new_experts_take_new_features(rng, one_by_one):
+    """Experts born before a renewal keep their features; the version of a start is that of its time."""
+    T = 300
+    X = rng.normal(size=(T, 2))
+    ys = [int(x[0] > 0) for x in X]
+    learner = SALAMI(losses.ZeroOne(2), features=Turning(), lam=0.5)
+    period = learner._experts.period
+    assert 2 * period < T
+    if one_by_one:
+        estimates = []
+        for x, y in zip(X, ys):
+            estimates.append(learner.estimate(x))
+            learner.learn_one(x, y)
+    else:
+        estimates = replay(learner, X, ys).estimates
+    scales = [1.0] + [2.0 if X[t - 1, 0] > 0 else 3.0 for t in range(period, T, period)]
+
+    def gram(s):
+        return scales[s // period] ** 2 * X @ X.T
+
+    def lives(s, t):
+        return bool(outlives(np.array([s]), t)[0])
+
+    Phi = losses.ZeroOne(2).embed_many(ys)
+    expected, _, _ = naive.salami([gram], Phi, np.arange(1, T + 1), [0.5], 0.5, project=True, lives=lives)
+    np.testing.assert_allclose(estimates, expected, atol=1e-8)
+    in_use = {s // period for s in learner._experts.starts_alive}
+    assert len(learner._experts.maps[0]) == len(in_use | {T // period})
+
+
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+def test_memory_is_flat(rng, make):
+    X = rng.normal(size=(3000, 3))
+    ys = [int(x[0] > 0) for x in X]
+    learner = make(losses.ZeroOne(2), budget=12)
+    sizes = []
+    for lo in range(0, 3000, 500):
+        learner.partial_fit(X[lo : lo + 500], ys[lo : lo + 500])
+        sizes.append(learner.cost().bytes)
+    assert max(sizes[3:]) < (1.1 if make is OSKAAR else 1.4) * sizes[2]  # SALAMI: O(log t) experts
+    assert learner.cost().operations > 0
+
+
+def test_exact_costs_grow(rng):
+    X = rng.normal(size=(600, 3))
+    learner = OSKAAR(losses.ZeroOne(2))
+    learner.partial_fit(X[:300], [0, 1] * 150)
+    before = learner.cost()
+    learner.partial_fit(X[300:], [0, 1] * 150)
+    assert learner.cost().bytes > 1.9 * before.bytes
+    assert learner.cost().operations > 3 * before.operations
+    assert before.bytes > 8 * 300 * 300 / 2
+
+
+@pytest.mark.parametrize(
+    ("learner", "advice"),
+    [
+        (OSKAAR(losses.ZeroOne(2), max_bytes=600_000), "budget="),
+        (SALAMI(losses.ZeroOne(2), lam=1.0, max_bytes=900_000), "window="),
+        (SALAMI(losses.ZeroOne(2), lam=1.0, restarts="geometric", max_bytes=3_000_000), "window="),
+        (OSKAAR(losses.ZeroOne(2), budget=200, max_bytes=600_000), "smaller budget"),
+        (SALAMI(losses.ZeroOne(2), budget=100, max_bytes=8_000_000), "smaller budget"),
+    ],
+)
+def test_a_limit_on_memory_is_kept(rng, learner, advice):
+    X = rng.normal(size=(900, 3))
+    ys = [int(x[0] > 0) for x in X]
+    with pytest.raises(MemoryError, match=rf"max_bytes allows .* {advice}"):
+        learner.learn_many(X, ys)
+    rounds, estimate = learner.rounds, learner.estimate(X[0])
+    assert 20 < rounds < 900
+    assert learner.cost().bytes <= learner.max_bytes
+    with pytest.raises(MemoryError):
+        learner.learn_one(X[rounds], ys[rounds])
+    assert learner.rounds == rounds
+    np.testing.assert_array_equal(learner.estimate(X[0]), estimate)
+
+
+def test_limits_that_make_no_sense():
+    with pytest.raises(ValueError, match="max_bytes must be a whole number"):
+        OSKAAR(losses.ZeroOne(2), max_bytes=-5)
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 1.0], [np.inf, 1.0], [1.0], ["a", 1.0]])
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+def test_a_refused_round_leaves_no_trace(rng, make, bad):
+    import pickle
+
+    learner = make(losses.ZeroOne(2), budget=6)
+    learner.partial_fit(rng.normal(size=(50, 2)), [0, 1] * 25)
+    before = pickle.dumps(learner)
+    with pytest.raises((ValueError, TypeError)):
+        learner.learn_one(bad, 1)
+    with pytest.raises(ValueError, match="class"):
+        learner.learn_one([0.0, 1.0], 7)
+    assert pickle.dumps(learner) == before
+
+
+def test_predict_many_is_predict_one(rng):
+    X = rng.normal(size=(80, 2))
+    learner = OSKAAR(losses.F1(3), budget=10, lam=0.2)
+    learner.partial_fit(X, [frozenset(np.flatnonzero(rng.random(3) < 0.5)) for _ in X])
+    assert learner.predict_many(X) == [learner.predict_one(x) for x in X]
