@@ -102,7 +102,8 @@ class Stack:
         """Room in all arrays; new features have lam I, new coordinates are 0."""
         have, D = self.Gram.shape[:2]
         slots = have if slots <= have else max(slots, have + 4)
-        rows, dim, p = max(self.U.shape[2], rows), max(D, dim), max(self.B.shape[2], p)
+        dim, p = max(D, dim), max(self.B.shape[2], p)
+        rows = max(self.U.shape[2], rows, LEAST_OPEN + min(dim, MOST_OPEN))
         L = len(self.lams)
         self.Gram, self.B = _resized(self.Gram, slots, dim, dim), _resized(self.B, slots, dim, p)
         self.P, self.Theta = _resized(self.P, slots, L, dim, dim), _resized(self.Theta, slots, L, dim, p)
