@@ -103,7 +103,7 @@ class Stack:
         have, D = self.Gram.shape[:2]
         slots = have if slots <= have else max(slots, have + 4)
         dim, p = max(D, dim), max(self.B.shape[2], p)
-        rows = max(self.U.shape[2], rows, LEAST_OPEN + min(dim, MOST_OPEN))
+        rows = max(self.U.shape[2], rows, LEAST_OPEN + max(LEAST_OPEN, min(dim, MOST_OPEN)))
         L = len(self.lams)
         self.Gram, self.B = _resized(self.Gram, slots, dim, dim), _resized(self.B, slots, dim, p)
         self.P, self.Theta = _resized(self.P, slots, L, dim, dim), _resized(self.Theta, slots, L, dim, p)
