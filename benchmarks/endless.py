@@ -1,0 +1,236 @@
+"""Streams that never end: constant time and memory a round, and what a budget costs in accuracy.
+
+Goals: rounds do not slow down, memory is flat, a million rounds in a replay at 15000 rounds a second, one at a time
+within 3 times River's linear multi-output learner with a lower loss, SALAMI within 25 times OSKAAR.
+The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
+"""
+
+import os
+import resource
+import time
+
+import numpy as np
+from common import arguments_with_folder, report
+from drift import pollution
+from manifolds import STATIONS, degrees, wind
+from multilabel import STREAMS
+
+from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, features, kernels, losses, replay, streams
+
+D, P, WIDTH = 128, 10, 8
+KERNEL = kernels.Gaussian(3.0) + 1.0
+
+
+def resident():
+    """The memory of this process now, in MiB (its peak where the system does not tell)."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+
+
+def classes(rounds, seed=0):
+    """Ten classes of points in eight dimensions, with noise."""
+    rng = np.random.default_rng(seed)
+    X, W = rng.normal(size=(rounds, WIDTH)), np.random.default_rng(7).normal(size=(WIDTH, P))
+    return X, np.argmax(np.sin(X @ W / 2) + 0.3 * rng.normal(size=(rounds, P)), axis=1).tolist()
+
+
+def timed(function, *arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def loop(learner, X, ys):
+    for x, y in zip(X, ys, strict=True):
+        learner.predict_one(x)
+        learner.learn_one(x, y)
+
+
+def feed(learner, rounds, seed=0, piece=100_000):
+    """Learn so many rounds in pieces, so that the stream itself takes no memory."""
+    for start in range(0, rounds, piece):
+        learner.partial_fit(*classes(min(piece, rounds - start), seed + 1 + start))
+
+
+def ageing():
+    """Do rounds slow down? Windows are timed in turn on copies at both ages, to be fair on a busy machine."""
+    import copy
+
+    X, ys = classes(10_000)
+    young = OSKAAR(losses.ZeroOne(P), KERNEL, budget=D)
+    feed(young, 10_000)
+    old = copy.deepcopy(young)
+    feed(old, 80_000, seed=5)
+    ratios = []
+    for i in range(0, 10_000, 1000):
+        part = X[i : i + 1000], ys[i : i + 1000]
+        ratios.append(timed(loop, old, *part) / timed(loop, young, *part))
+    report("time of rounds 90000-100000 over rounds 10000-20000", float(np.median(ratios)), 1.1)
+
+
+def million(rounds):
+    learner = OSKAAR(losses.ZeroOne(P), KERNEL, budget=D)
+    feed(learner, 10_000)
+    before, held = resident(), learner.cost().bytes
+    X, ys = classes(100_000)
+    seconds = sum(timed(learner.partial_fit, X, ys) for _ in range(0, rounds, 100_000))
+    print(f"     {learner.rounds} rounds, {learner.cost()!r}")
+    report(f"replay of {rounds} rounds, thousands of rounds a second", rounds / seconds / 1000, 15, at_least=True)
+    each = timed(lambda: loop(learner, X[:3000], ys[:3000])) / 3000
+    print(
+        f"     one at a time: {1e6 * each:.0f} us a round, {each * rounds / seconds:.1f} times a round of the replay"
+    )
+    report(f"bytes held after {learner.rounds} rounds over those after 10000", learner.cost().bytes / held, 1.05)
+    print(
+        f"     resident: {before:.0f} MiB after 10000 rounds, {resident():.0f} MiB after {learner.rounds}, with the data"
+    )
+
+
+def beside_river(rounds=6000):
+    """Ten targets, each a bounded function of eight inputs; River's chain of linear regressions."""
+    from river import linear_model, multioutput, preprocessing
+
+    rng = np.random.default_rng(3)
+    X, W = rng.normal(size=(rounds, WIDTH)), rng.normal(size=(WIDTH, P))
+    Y = np.clip(np.tanh(X @ W / 3) + 0.1 * rng.normal(size=(rounds, P)), -2, 2)
+    ours = OSKAAR(losses.Squared(P, -2.0, 2.0), features=features.RandomFourier(KERNEL, D, 0), lam=1.0)
+    chain = multioutput.RegressorChain(linear_model.LinearRegression())
+    theirs = preprocessing.StandardScaler() | chain
+    errors, times = [0.0, 0.0], [0.0, 0.0]
+    for x, y in zip(X, Y, strict=True):
+        row, target = dict(enumerate(x.tolist())), dict(enumerate(y.tolist()))
+        start = time.perf_counter()
+        z = ours.predict_one(x)
+        ours.learn_one(x, y)
+        middle = time.perf_counter()
+        said = theirs.predict_one(row)
+        theirs.learn_one(row, target)
+        times[0] += middle - start
+        times[1] += time.perf_counter() - middle
+        errors[0] += float(np.mean((z - y) ** 2))
+        errors[1] += float(np.mean([(said.get(j, 0.0) - target[j]) ** 2 for j in range(P)]))
+    print(
+        f"     a round of OSKAAR {1e6 * times[0] / rounds:.0f} us, of River's chain {1e6 * times[1] / rounds:.0f} us"
+    )
+    report("one at a time over River's chain of linear regressions", times[0] / times[1], 3)
+    report("mean squared error over River's", errors[0] / errors[1], 1)
+
+
+def restarts(rounds):
+    learners = {
+        "OSKAAR": OSKAAR(losses.ZeroOne(P), KERNEL, budget=D),
+        "SALAMI, one lam": SALAMI(losses.ZeroOne(P), KERNEL, lam=1.0, budget=D),
+        "SALAMI, two lams": SALAMI(losses.ZeroOne(P), KERNEL, budget=D),
+    }
+    for learner in learners.values():
+        feed(learner, rounds, piece=10_000)
+    X, ys = classes(2000)
+    blocks = {name: [] for name in learners}
+    turns = {name: [] for name in learners}
+    for lo in range(0, 1920, 480):  # in turn, so that a busy machine hits all alike
+        for name, learner in learners.items():
+            blocks[name].append(timed(learner.partial_fit, X[lo : lo + 480], ys[lo : lo + 480]) / 480)
+            turns[name].append(timed(loop, learner, X[lo : lo + 60], ys[lo : lo + 60]) / 60)
+    for how, seen in (("replay", blocks), ("one at a time", turns)):
+        base = float(np.median(seen["OSKAAR"]))
+        for name in list(learners)[1:]:
+            ratio = float(np.median(seen[name])) / base
+            report(f"{how} at {rounds} rounds, {name}, over OSKAAR ({1e6 * base:.0f} us)", ratio, 25)
+
+
+def budgets(folder):
+    """Example-F1 against budget; the kernels and lams are those of multilabel.py."""
+    wanted = {"Yeast": (300, 0.01), "SLASHDOT-F": (1000, 0.02), "20NG-F": (1000, 0.02)}
+    table = {}
+    for file, n_labels, kernel, lam, _, name in STREAMS:
+        X, ys = streams.read_arff(folder / "multilabel" / file, n_labels)
+        loss = losses.F1(abs(n_labels))
+        exact = 1 - replay(OSKAAR(loss, kernel, lam=lam), X, ys, keep_estimates=False).mean_loss
+        last, most = (1 - replay(rival(loss), X, ys).mean_loss for rival in (RepeatLast, MostFrequent))
+        found = {}
+        for budget in (30, 100, 300, 1000):
+            learner = OSKAAR(loss, kernel, lam=lam, budget=budget)
+            seconds = timed(learner.partial_fit, X, ys)
+            found[budget] = 1 - learner.total_loss / learner.rounds
+            print(f"     {name}, budget {budget}: {found[budget]:.4f} in {seconds:.1f} s, {learner.cost()!r}")
+        print(f"     {name}: exact {exact:.4f}, repeat-last {last:.3f}, most frequent {most:.3f}")
+        budget, goal = wanted[name]
+        report(f"{name}: exact minus budget {budget}", exact - found[budget], goal)
+        table[name] = (exact, found)
+    return table
+
+
+def plot(table, path):
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    for (name, (exact, found)), colour, mark in zip(
+        table.items(), ("#0072B2", "#D55E00", "#009E73"), "os^", strict=True
+    ):
+        axes.semilogx(list(found), list(found.values()), color=colour, marker=mark, label=name)
+        axes.axhline(exact, color=colour, linestyle=":", linewidth=1)
+    axes.set_xlabel("budget: inputs kept")
+    axes.set_ylabel("example-F1 (dotted: all inputs)")
+    axes.legend()
+    figure.savefig(path)
+    print(f"     wrote {path}")
+
+
+def whole_streams(folder):
+    X, ys = pollution(folder, hours=10**9)
+    loss = losses.Ordinal(6)
+    rivals = [replay(rival(loss), X, ys).mean_loss for rival in (RepeatLast, MostFrequent)]
+    for learner in (OSKAAR(loss, budget=256), SALAMI(loss, budget=128)):
+        seconds = timed(learner.partial_fit, X, ys)
+        print(
+            f"     PM2.5, {len(ys)} hours in {seconds:.0f} s: {learner!r}: {learner.total_loss / len(ys):.3f}, "
+            f"repeat-last {rivals[0]:.3f}, majority {rivals[1]:.3f}; {learner.cost()!r}"
+        )
+    path = folder / "circular" / "synop_8stations_2015_2019.csv.gz"
+    for make, name in ((OSKAAR, "OSKAAR"), (SALAMI, "SALAMI")):
+        errors, last, rounds, start = [], [], 0, time.perf_counter()
+        for station in STATIONS:
+            X, now, ys = wind(path, station, 10**9)
+            learner = make(losses.Circular(), budget=128)
+            turned = np.round(np.degrees(ys - now)) * np.pi / 180
+            said = replay(learner, X, turned, keep_estimates=False).predictions
+            errors.append(degrees(now + said, ys) * len(ys))
+            last.append(degrees(now, ys) * len(ys))
+            rounds += len(ys)
+        print(
+            f"     wind, {rounds} rounds at 8 stations in {time.perf_counter() - start:.0f} s, {name}: mean error "
+            f"{sum(errors) / rounds:.2f} degrees, persistence {sum(last) / rounds:.2f}"
+        )
+
+
+def main():
+    arguments = arguments_with_folder(__doc__)
+    arguments.add_argument("--rounds", type=int, default=1_000_000)
+    arguments.add_argument("--restarts-at", type=int, default=20_000, help="100000 takes minutes")
+    arguments.add_argument("--only", choices=["speed", "budgets", "streams"])
+    arguments.add_argument("--plot", help="write accuracy against budget to this file")
+    given = arguments.parse_args()
+    if given.only in (None, "speed"):
+        ageing()
+        million(given.rounds)
+        beside_river()
+        restarts(given.restarts_at)
+    if not given.folder.is_dir():
+        print(f"     no streams in {given.folder}: nothing more to measure")
+        return
+    if given.only in (None, "budgets"):
+        table = budgets(given.folder)
+        if given.plot:
+            plot(table, given.plot)
+    if given.only in (None, "streams"):
+        whole_streams(given.folder)
+
+
+if __name__ == "__main__":
+    main()
