@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from oskaar.arrays import Array, Growing, fit_columns
+from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.chunks import in_turn
+from oskaar.solvers.openrows import OpenRows, round_of_row
 
 LEAST_OPEN, MOST_OPEN = 64, 512
 """How many rows are open at the most before they are folded in: about D, between these."""
@@ -66,19 +66,12 @@ class FeatureSolver:
         self.P, self.Theta = np.zeros((0, 0)), np.zeros((0, 0))
         self.total = np.zeros((0, 0))
         self.rounds = 0
-        self._open()
-
-    def _open(self) -> None:
-        """No row is open."""
-        self.Z, self.U, self.C, self.E, self.H = (Growing(0) for _ in range(5))
-        self.J = Growing(0)
-        self.round_of_row = Growing(1, np.int64)
-        self.open_rounds = 0
+        self.open = OpenRows()
 
     @property
     def dim(self) -> int:
         """How many features there are so far."""
-        return max(len(self.A), self.Z.shape[1])
+        return max(len(self.A), self.open.dim)
 
     @property
     def room(self) -> int:
@@ -89,8 +82,7 @@ class FeatureSolver:
     def nbytes(self) -> int:
         """The memory of the state."""
         whole = (self.A, self.B, self.P, self.Theta, self.total)
-        growing = (self.Z, self.U, self.C, self.E, self.H, self.J, self.round_of_row)
-        return int(sum(a.nbytes for a in whole) + sum(g.view.nbytes for g in growing))
+        return sum(a.nbytes for a in whole) + self.open.nbytes
 
     def forecast(self, Z: Array) -> FeatureForecast:
         """The estimate for one round with features Z (n, D)."""
@@ -181,26 +173,24 @@ class FeatureSolver:
         if Z.shape[1] > D:
             U = np.concatenate([U, Z[:, D:] / np.sqrt(self.lam)], axis=1)
         M = U[:, :D] @ self.Theta
-        if not self.Z.shape[0]:
+        rows = self.open
+        if not rows.n:
             return U, np.zeros((len(Z), 0)), M
-        W = U[:, : self.U.shape[1]] @ self.U.view.T @ self.J.view.T
-        C = self.C.view
-        return U, W, (fit_columns(M, C.shape[1]) + W @ C)
+        W = U[:, : rows.dim] @ rows.U.T @ rows.J.T
+        C = rows.C
+        return U, W, fit_columns(M, C.shape[1]) + W @ C
 
     def _append(self, f: FeatureForecast, C: Array, E: Array, H: Array, ends: Any) -> None:
         """Rows are open from now on; they are folded in when there are enough of them."""
         n = len(f.Z)
-        if n > 1 and self.Z.shape[0] + n >= self.room:
+        if n > 1 and self.open.n + n >= self.room:
             self._fold_chunk(f, C, E, H, ends)
             return
         R = 1.0 / f.R if n == 1 else np.tril(dtrtri(f.R, lower=1)[0])
-        J = np.concatenate([-(R @ f.W) @ self.J.view, R], axis=1) if f.W.size else R
-        for growing, rows in ((self.Z, f.Z), (self.U, f.U), (self.C, C), (self.E, E), (self.H, H), (self.J, J)):
-            growing.append(rows)
-        self.round_of_row.append(self.open_rounds + _round_of_row(ends))
-        self.open_rounds += len(ends)
+        J = np.concatenate([-(R @ f.W) @ self.open.J, R], axis=1) if f.W.size else R
+        self.open.append(f.Z, f.U, C, E, H, J, ends)
         self.rounds += len(ends)
-        if self.Z.shape[0] >= self.room:
+        if self.open.n >= self.room:
             self._adopt(self._gram(self.dim), self._moments(self.dim), self._total())
 
     def _fold_chunk(self, f: FeatureForecast, C: Array, E: Array, H: Array, ends: Any) -> None:
@@ -209,9 +199,9 @@ class FeatureSolver:
         A, B = self._gram(D), _padded(self._moments(D), D, p)
         A[: f.Z.shape[1], : f.Z.shape[1]] += f.Z.T @ f.Z
         B[: f.Z.shape[1], :p] += f.Z.T @ H
-        Q = (r - 1 - _round_of_row(ends)) * C - E
+        Q = (r - 1 - round_of_row(ends)) * C - E
         last = solve_triangular(f.R, Q, lower=True, trans=1, check_finite=False)  # L^-T of old and new rows
-        first = r * fit_columns(self.C.view, p) - f.W.T @ last
+        first = r * fit_columns(self.open.C, p) - f.W.T @ last
         total = self._total_of(D, p, r, first, f.U, last)
         self.rounds += r
         self._adopt(A, B, total)
@@ -220,39 +210,36 @@ class FeatureSolver:
         """All rows are folded in, factorised afresh (1)."""
         P = inverse_factor(A)
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
-        self._open()
+        self.open = OpenRows()
 
     def _gram(self, D: int) -> Array:
-        A = bordered(self.A, D, self.lam)
-        Z = self.Z.view
+        A, Z = bordered(self.A, D, self.lam), self.open.Z
         A[: Z.shape[1], : Z.shape[1]] += Z.T @ Z
         return A
 
     def _moments(self, D: int) -> Array:
-        H, Z = self.H.view, self.Z.view
+        H, Z = self.open.H, self.open.Z
         B = _padded(self.B, D, H.shape[1])
         B[: Z.shape[1], : H.shape[1]] += Z.T @ H
         return B
 
     def _total(self) -> Array:
         """(4), with the functions of the open rounds."""
-        none = np.zeros((0, 0))
-        return (
-            self._total_of(self.dim, self.C.shape[1], 0, np.zeros(self.C.shape), none, none)
-            if self.open_rounds
-            else self.total
-        )
+        if not self.open.rounds:
+            return self.total
+        none, C = np.zeros((0, 0)), self.open.C
+        return self._total_of(self.dim, C.shape[1], 0, np.zeros(C.shape), none, none)
 
     def _total_of(self, D: int, p: int, more: int, late: Array, U: Array, last: Array) -> Array:
         """(4), when `more` rounds follow the open ones, in which the open rows have coordinates `late` more.
 
         n rounds add  P (n Theta + U^T J^T ((n - r) C - E)),  where r is the round of a row.
         """
-        P, inner = bordered(self.P, D, 1 / np.sqrt(self.lam)), (self.open_rounds + more) * _padded(self.Theta, D, p)
-        if self.open_rounds:
-            left = self.open_rounds - 1 - self.round_of_row.view
-            mine = fit_columns(left * self.C.view - self.E.view, p) + late
-            inner[: self.U.shape[1], :p] += self.U.view.T @ (self.J.view.T @ mine)
+        rows = self.open
+        P, inner = bordered(self.P, D, 1 / np.sqrt(self.lam)), (rows.rounds + more) * _padded(self.Theta, D, p)
+        if rows.n:
+            mine = fit_columns((rows.rounds - 1 - rows.round) * rows.C - rows.E, p) + late
+            inner[: rows.dim, :p] += rows.U.T @ (rows.J.T @ mine)
         if more:
             inner[: U.shape[1], :p] += U.T @ last
         return _padded(self.total, D, inner.shape[1]) + P @ inner
@@ -276,7 +263,7 @@ class FeatureSolver:
         total[:, : function.shape[1]] += function
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
         self.rounds += 1
-        self._open()
+        self.open = OpenRows()
 
 
 def _root(U: Array, W: Array) -> Array:
@@ -313,13 +300,6 @@ def _upper(A: Array, lam: float) -> Any:
     M[np.diag_indices_from(M)] += lam
     F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
     return None if failed else F
-
-
-def _round_of_row(ends: Any) -> NDArray[np.int64]:
-    """A column with the number of each row's round."""
-    if len(ends) == 1:
-        return np.zeros((int(ends[0]), 1), dtype=np.int64)
-    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))[:, None]
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:
