@@ -117,9 +117,10 @@ class FeatureEngine:
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        before = self.solver.dim
+        before, p = self.solver.dim, self.solver.B.shape[1]
         D = before if self.map.full else before + rows
-        return 8 * (5 * (D * D - before * before) + rows * (2 * D + self.solver.room + 3 * self.solver.B.shape[1]))
+        features = 5 * (D * D - before * before) + rows * (2 * D + self.solver.room + 3 * p)
+        return 8 * features + 3 * self.solver.open.nbytes  # room for open rows doubles
 
     def forecast(self, block: Block) -> Mapped:
         """One round."""
