@@ -10,10 +10,11 @@ import numpy as np
 
 from oskaar.features import FeatureMap, Nystrom
 from oskaar.inputs import Inputs, as_rounds
+from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
 
 
-class Predictor(ABC):
+class Predictor(Parameters, ABC):
     """Anything that answers inputs with structures and is judged by a loss."""
 
     loss: Loss
