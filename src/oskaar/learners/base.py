@@ -27,6 +27,14 @@ class Predictor(Parameters, ABC):
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything and learn these rounds."""
 
+    @property
+    def n_features_in_(self) -> int:
+        """How many numbers a row has, once that is known; dicts and objects have no such number."""
+        width = getattr(getattr(self, "_inputs", None), "width", None)
+        if width is None:
+            raise AttributeError("n_features_in_ is known after the first row of numbers.")
+        return int(width)
+
     def predict_one(self, x: Any) -> Any:
         """The answer for x, from the present state, which stays as it is."""
         return self.predict_many([x])[0]
@@ -46,6 +54,8 @@ class Predictor(Parameters, ABC):
 
 def as_labels(ys: Any) -> list[Any]:
     """A list of labels: the rows of an array, numbers as Python numbers."""
+    if ys is None:
+        raise ValueError("a learner requires y to be passed, but the target y is None: give a label for each input.")
     if hasattr(ys, "tocsr"):
         return as_rounds(ys)
     if hasattr(ys, "to_numpy"):

@@ -5,6 +5,7 @@ g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n l
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Self
 
 import numpy as np
@@ -88,7 +89,7 @@ class BatchILE(Predictor):
 
     def _parsed(self) -> Inputs:
         if not self._fitted:
-            raise ValueError("BatchILE has learned nothing yet: call fit(X, y) first.")
+            raise _not_fitted()("BatchILE has learned nothing yet: call fit(X, y) first.")
         return self._inputs
 
     def _estimates(self, block: Any) -> Array:
@@ -99,3 +100,9 @@ class BatchILE(Predictor):
 
     def __repr__(self) -> str:
         return f"BatchILE({self.loss!r}, kernel={self.kernel!r}, lam={float(self.lam):g})"
+
+
+def _not_fitted() -> type[ValueError]:
+    """ValueError, or scikit-learn's kind of it where that is in use."""
+    kinds = sys.modules.get("sklearn.exceptions")
+    return getattr(kinds, "NotFittedError", ValueError)

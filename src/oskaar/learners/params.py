@@ -29,7 +29,7 @@ class Parameters:
         2.0
         """
         own = {name: getattr(self, name) for name in _arguments(type(self))}
-        return {**own, **_inner(own)} if deep else own
+        return {**own, **inner_settings(own)} if deep else own
 
     def set_params(self, **params: Any) -> Self:
         """Change settings; the learner forgets what it learned. Settings that are refused change nothing.
@@ -39,7 +39,7 @@ class Parameters:
         OSKAAR(F1(3), kernel=Sum(Gaussian(lengthscale=0.5), Constant(value=1.0)), lam=0.1)
         """
         if params:
-            fresh = type(self)(**_changed(type(self).__name__, self.get_params(deep=False), params))
+            fresh = type(self)(**changed_settings(type(self).__name__, self.get_params(deep=False), params))
             self.__dict__.update(fresh.__dict__)
         return self
 
@@ -76,16 +76,16 @@ def _settings(part: Any) -> dict[str, Any]:
     return found
 
 
-def _inner(own: dict[str, Any]) -> dict[str, Any]:
+def inner_settings(own: dict[str, Any]) -> dict[str, Any]:
     """Settings of the parts, by their long names."""
     found: dict[str, Any] = {}
     for name, part in own.items():
         settings = _settings(part)
-        found |= {f"{name}__{key}": value for key, value in {**settings, **_inner(settings)}.items()}
+        found |= {f"{name}__{key}": value for key, value in {**settings, **inner_settings(settings)}.items()}
     return found
 
 
-def _changed(whose: str, own: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def changed_settings(whose: str, own: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """All arguments, after changes that may reach into parts; whole parts are set before what is inside them."""
     after, inside = dict(own), dict[str, dict[str, Any]]()
     for key, value in changes.items():
@@ -104,5 +104,5 @@ def _rebuilt(name: str, part: Any, changes: dict[str, Any]) -> Any:
     settings = _settings(part)
     if not settings:
         raise ValueError(f"{name} = {part!r} has no settings that can be changed by themselves: give {name}= whole.")
-    changed = _changed(f"{name} = {part!r}", settings, changes)
+    changed = changed_settings(f"{name} = {part!r}", settings, changes)
     return type(part)(**{key: getattr(part, key) for key in _arguments(type(part))} | changed)

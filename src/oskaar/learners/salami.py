@@ -279,7 +279,7 @@ def _restarts(restarts: Any) -> Any:
 def _window(window: Any) -> int | None:
     if window is None:
         return None
-    if window != int(window) or window < 1:
+    if window % 1 != 0 or window < 1:
         raise ValueError(f"window must be a whole number >= 1, or None for all rows, got {window}.")
     return int(window)
 
