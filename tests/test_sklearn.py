@@ -87,7 +87,8 @@ def test_no_check_is_skipped():
     code = """
 from sklearn.utils.estimator_checks import check_estimator
 from oskaar.sklearn import Classifier, VectorRegressor
-print({r["status"] for e in (VectorRegressor(), Classifier()) for r in check_estimator(e, on_fail=None, on_skip=None)})
+both = [check_estimator(e, on_fail=None, on_skip=None) for e in (VectorRegressor(), Classifier())]
+print({result["status"] for results in both for result in results})
 """
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
@@ -136,6 +137,20 @@ def test_clone(learner):
     assert type(copy) is type(learner)
     assert repr(copy) == repr(learner)
     assert list(learner.get_params(deep=False)) == list(copy.get_params(deep=False))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (OSKAAR, {"lam": 1, "shifted": np.True_, "max_bytes": 1e9, "kernel": kernels.Linear(), "budget": 5.0}),
+        (SALAMI, {"lam": None, "window": 5.0, "restarts": "all", "budget": 3, "project": 1, "eta": 1, "shifted": 0}),
+        (SALAMI, {"lam": [1, 2], "kernel": [kernels.Linear(), kernels.Gaussian()], "bound": 2}),
+        (BatchILE, {"lam": 1, "kernel": None}),
+    ],
+)
+def test_arguments_are_kept_as_given(kind, given):
+    params = kind(losses.F1(3), **given).get_params(deep=False)
+    assert all(params[name] is value for name, value in given.items())
 
 
 def test_clone_has_learned_nothing(rng):
@@ -306,12 +321,12 @@ def by_hand(learner, xs, ys, splits):
 
 
 def ragged(rng, form):
-    xs = [rng.normal(size=(n, 2)) for n in (1, 3, 2, 4) * 8]
+    xs = [rng.normal(size=(n, 2)) for n in (1, 3, 2, 4) * 6]
     return OSKAAR(losses.Sequence("ab")), xs, [form(["ab"[int(row[0] > 0)] for row in x]) for x in xs]
 
 
 def cases(rng):
-    X, sets = rows_and_sets(rng)
+    X, sets = rows_and_sets(rng, 36)
     f1 = OSKAAR(losses.F1(3), lam=0.1)
     tuples = [tuple("ab"[int(v > 0)] for v in x) for x in X]
     hamming = OSKAAR(losses.SequenceHamming(3, "ab"))
@@ -436,6 +451,7 @@ def test_vectors_are_the_learners(rng, name):
     kind = OSKAAR if name == "oskaar" else SALAMI
     learner = kind(losses.Squared(2, -2.0, [2.0, 3.0]), kernels.Gaussian(1.0) + 1.0, lam=0.1).fit(X, Y)
     assert np.array_equal(model.predict(X), np.array(learner.predict(X)))
+    assert clone(model).set_params(options={"max_bytes": 10**9}, budget=3).fit(X, Y).learner_.max_bytes == 10**9
     halves = clone(model).partial_fit(X[:7], Y[:7]).partial_fit(X[7:], Y[7:])
     np.testing.assert_allclose(halves.predict(X), model.predict(X), atol=1e-9)
 
@@ -445,6 +461,10 @@ def test_vectors_of_one_target_and_sparse_rows(rng):
     model = VectorRegressor(lam=0.01).fit(X, X[:, 0])
     assert model.predict(X).shape == (50,)
     assert model.score(X, X[:, 0]) > 0.9
+    lowest, highest = X[:, 0].min(), X[:, 0].max()
+    loss, width = model.learner_.loss, highest - lowest
+    np.testing.assert_allclose([loss.low[0], loss.high[0]], [lowest - width, highest + width])
+    model.partial_fit(X[:2], [lowest - 0.9 * width, highest + 0.9 * width])
     assert (
         model.set_params(kernel=kernels.Gaussian(1.0)).set_params(kernel__lengthscale=3.0).kernel.lengthscale == 3.0
     )
