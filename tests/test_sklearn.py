@@ -47,7 +47,6 @@ WHOLE = [
     VectorRegressor(),
     VectorRegressor("salami", lam=0.1),
     Classifier(),
-    Classifier("salami", lam=0.1, options={"window": 30}),
 ]
 FREE = {
     "check_do_not_raise_errors_in_init_or_set_params": EARLY,
@@ -78,6 +77,12 @@ FAIL = {
 
 @parametrize_with_checks(WHOLE)
 def test_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([Classifier("salami"), Classifier("salami", lam=0.1, options={"window": 30})])
+def test_every_check_of_scikit_learn_on_slower_ones(estimator, check):
     check(estimator)
 
 
@@ -361,8 +366,9 @@ def cases(rng):
 CASES = list(cases(np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("cv", [KFold(3), TimeSeriesSplit(3)], ids=["KFold", "TimeSeriesSplit"])
+@pytest.mark.parametrize(
+    ("name", "cv"), [*((name, TimeSeriesSplit(3)) for name in CASES), ("frozensets", KFold(3)), ("words", KFold(3))]
+)
 def test_cross_val_score_with_structures(rng, name, cv):
     learner, xs, ys = cases(rng)[name]
     scores = cross_val_score(learner, xs, ys, cv=cv, error_score="raise")
