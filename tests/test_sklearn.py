@@ -206,6 +206,14 @@ def test_set_params_takes_effect(rng, changes, wanted):
     assert kernel == kernels.Gaussian(2.0)
 
 
+def test_set_params_of_features(rng):
+    X, sets = rows_and_sets(rng)
+    learner = OSKAAR(losses.F1(3), features=features.RandomFourier(kernels.Gaussian(), 10)).fit(X, sets)
+    learner.set_params(features__seed=3, features__kernel__lengthscale=0.5)
+    twin = OSKAAR(losses.F1(3), features=features.RandomFourier(kernels.Gaussian(0.5), 10, seed=3))
+    assert np.array_equal(learner.fit(X, sets).estimate(X[0]), twin.fit(X, sets).estimate(X[0]))
+
+
 def test_set_params_of_salami_and_batch(rng):
     X, sets = rows_and_sets(rng)
     salami = SALAMI(losses.F1(3)).fit(X, sets).set_params(lam=0.2, window=10, kernel=kernels.Linear() + 1.0)
