@@ -113,6 +113,7 @@ class SparseStore(Store):
 
         if not hasattr(xs, "tocsr"):
             xs = vstack([_sparse_row(x) for x in xs]) if len(xs) else csr_array((0, self.width))
+        _require_real(xs)
         rows = csr_array(xs, dtype=float)
         if rows.shape[1] != self.width:
             raise ValueError(f"x must have {self.width} features, as the first row had, got {rows.shape[1]}.")
@@ -236,6 +237,12 @@ class Inputs:
         """How many rows there are."""
         return self.store.n if self.store else 0
 
+    @property
+    def width(self) -> int | None:
+        """How many numbers a row has; None before the first, and for dicts and objects."""
+        fixed = isinstance(self.store, (DenseStore, SparseStore)) and not isinstance(self.store, DictStore)
+        return self.store.width if fixed else None  # type: ignore[union-attr]
+
     def parse(self, x: Any) -> Block:
         """One round's rows."""
         if not self.parts:
@@ -249,10 +256,10 @@ class Inputs:
         """Many rounds' rows as one block, and where each round ends in it."""
         if not self.parts:
             rows = _sliceable(xs)
-            if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype != object and len(rows):
+            if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype.kind in "biufc" and len(rows):
                 raise ValueError(
-                    f"xs must hold one row a round, got a flat array of {len(rows)} numbers: "
-                    "reshape it with xs.reshape(-1, 1) if each number is a row."
+                    f"xs must hold one row a round, got a flat array of {len(rows)} numbers. "
+                    "Reshape your data: xs.reshape(-1, 1) if each number is a row."
                 )
             return self._parse(rows), np.arange(1, _length(rows) + 1)
         blocks = [_sliceable(x) for x in xs]
@@ -317,6 +324,7 @@ class Inputs:
             return SparseStore(first.shape[-1])
         if isinstance(first, dict):
             return DictStore()
+        _require_real([first])
         if _not_numbers(first) and not any(isinstance(kernel, Kernel) for kernel in self.kernels):
             return ObjectStore()
         return DenseStore(_numbers([first]).shape[1])
@@ -396,6 +404,7 @@ def _not_numbers(x: Any) -> bool:
 
 def _numbers(xs: Any, width: int | None = None) -> Array:
     """An (n, width) array of finite numbers."""
+    _require_real(xs)
     try:
         rows = np.array(xs, dtype=float, order="C")
     except (TypeError, ValueError) as error:
@@ -415,7 +424,7 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0]
         at = f"feature {j}" + (f" of row {i}" if len(rows) > 1 else "")
-        raise ValueError(f"x must be finite, got {rows[i, j]} in {at}: impute it or drop the round.")
+        raise ValueError(f"x must be finite, got {rows[i, j]} in {at}: impute NaN and inf, or drop the round.")
     return rows
 
 
@@ -427,14 +436,23 @@ def _feature(key: Any, value: Any) -> tuple[str, float]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
     if not np.isfinite(number):
-        raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute it or drop the round.")
+        raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute NaN and inf, or drop the round.")
     return str(key), number
+
+
+def _require_real(xs: Any) -> None:
+    """No complex rows: NumPy would drop their imaginary parts."""
+    for rows in (xs, *xs) if isinstance(xs, list) else (xs,):
+        if getattr(getattr(rows, "dtype", None), "kind", "") == "c":
+            raise ValueError(
+                f"x must be real, got {rows.dtype}. Complex data not supported: give both parts as features."
+            )
 
 
 def _require_finite(data: Array, where: Callable[[int], str]) -> None:
     if not np.isfinite(data).all():
         i = int(np.flatnonzero(~np.isfinite(data))[0])
-        raise ValueError(f"x must be finite, got {data[i]} in {where(i)}: impute it or drop the round.")
+        raise ValueError(f"x must be finite, got {data[i]} in {where(i)}: impute NaN and inf, or drop the round.")
 
 
 def _shorten(value: Any) -> str:

@@ -72,7 +72,7 @@ def require_max_bytes(max_bytes: Any) -> int | None:
     """A limit on memory, or None."""
     if max_bytes is None:
         return None
-    if isinstance(max_bytes, bool) or max_bytes != int(max_bytes) or max_bytes < 1:
+    if isinstance(max_bytes, bool) or max_bytes % 1 != 0 or max_bytes < 1:
         raise ValueError(f"max_bytes must be a whole number >= 1, or None for no limit, got {max_bytes!r}.")
     return int(max_bytes)
 

@@ -57,7 +57,7 @@ class Nystrom(FeatureMap):
         seed: int = 0,
         reproject: bool = False,
     ) -> None:
-        if isinstance(budget, bool) or budget != int(budget) or budget < 1:
+        if isinstance(budget, bool) or budget % 1 != 0 or budget < 1:
             raise ValueError(f"budget must be a whole number >= 1, got {budget}: it is the number of atoms.")
         for name, value in (("ridge", ridge), ("beta", beta)):
             if not (np.isfinite(value) and value > 0):

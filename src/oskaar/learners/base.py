@@ -10,10 +10,11 @@ import numpy as np
 
 from oskaar.features import FeatureMap, Nystrom
 from oskaar.inputs import Inputs, as_rounds
+from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
 
 
-class Predictor(ABC):
+class Predictor(Parameters, ABC):
     """Anything that answers inputs with structures and is judged by a loss."""
 
     loss: Loss
@@ -25,6 +26,14 @@ class Predictor(ABC):
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything and learn these rounds."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many numbers a row has, once that is known; dicts and objects have no such number."""
+        width = getattr(getattr(self, "_inputs", None), "width", None)
+        if width is None:
+            raise AttributeError("n_features_in_ is known after the first row of numbers.")
+        return int(width)
 
     def predict_one(self, x: Any) -> Any:
         """The answer for x, from the present state, which stays as it is."""
@@ -45,6 +54,8 @@ class Predictor(ABC):
 
 def as_labels(ys: Any) -> list[Any]:
     """A list of labels: the rows of an array, numbers as Python numbers."""
+    if ys is None:
+        raise ValueError("a learner requires y to be passed, but the target y is None: give a label for each input.")
     if hasattr(ys, "tocsr"):
         return as_rounds(ys)
     if hasattr(ys, "to_numpy"):

@@ -5,6 +5,7 @@ g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n l
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Self
 
 import numpy as np
@@ -30,9 +31,8 @@ class BatchILE(Predictor):
     """
 
     def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
-        self.lam = require_lam(lam)
-        self.loss = require_loss(loss)
-        self.kernel = kernel
+        require_lam(lam)
+        self.lam, self.loss, self.kernel = lam, require_loss(loss), kernel
         self._fitted = False
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -50,7 +50,7 @@ class BatchILE(Predictor):
         if len(Phi) != block.n:
             raise ValueError(f"the labels have {len(Phi)} parts in all, for {block.n} rows: one for each row.")
         M = inputs.corner(block)
-        M[np.diag_indices_from(M)] += block.n * self.lam
+        M[np.diag_indices_from(M)] += block.n * float(self.lam)
         try:
             alpha = cho_solve(cho_factor(M, lower=True, overwrite_a=True), Phi)
         except LinAlgError:
@@ -77,9 +77,19 @@ class BatchILE(Predictor):
         G = self._estimates(self._parsed().parse(x))
         return self._space.decode_round(G)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` was called."""
+        return self._fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """As for the online learners, but `fit` comes first."""
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = True
+        return tags
+
     def _parsed(self) -> Inputs:
         if not self._fitted:
-            raise ValueError("BatchILE has learned nothing yet: call fit(X, y) first.")
+            raise _not_fitted()("BatchILE has learned nothing yet: call fit(X, y) first.")
         return self._inputs
 
     def _estimates(self, block: Any) -> Array:
@@ -89,4 +99,10 @@ class BatchILE(Predictor):
         return np.concatenate(rows) if rows else np.zeros((0, self._space.p))
 
     def __repr__(self) -> str:
-        return f"BatchILE({self.loss!r}, kernel={self.kernel!r}, lam={self.lam:g})"
+        return f"BatchILE({self.loss!r}, kernel={self.kernel!r}, lam={float(self.lam):g})"
+
+
+def _not_fitted() -> type[ValueError]:
+    """ValueError, or scikit-learn's kind of it where that is in use."""
+    kinds = sys.modules.get("sklearn.exceptions")
+    return getattr(kinds, "NotFittedError", ValueError)

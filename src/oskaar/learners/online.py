@@ -61,7 +61,8 @@ class OnlineLearner(Predictor):
     def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
         self.loss = loss
         self.kernel = kernel
-        self.max_bytes = require_max_bytes(max_bytes)
+        require_max_bytes(max_bytes)
+        self.max_bytes = max_bytes
         self.reset()
 
     @abstractmethod

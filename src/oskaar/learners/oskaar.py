@@ -57,10 +57,8 @@ class OSKAAR(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.lam = require_lam(lam)
-        self.shifted = bool(shifted)
-        self.features, self.budget = features, budget
-        self._map = features_for(kernel, features, budget, self.lam)
+        self.lam, self.shifted, self.features, self.budget = lam, shifted, features, budget
+        self._map = features_for(kernel, features, budget, require_lam(lam))
         super().__init__(require_loss(loss), kernel, max_bytes)
 
     def predict_many(self, xs: Any) -> list[Any]:
@@ -118,7 +116,7 @@ class OSKAAR(OnlineLearner):
         return Hindsight(theory.shifted_kaar_bound(T, kappa, self.lam, d_eff, fit, B), d_eff, fit)
 
     def _restart(self) -> None:
-        self._engine = make_engine(self._inputs, self._map, self.lam, self.shifted)
+        self._engine = make_engine(self._inputs, self._map, float(self.lam), bool(self.shifted))
 
     def _room(self) -> int:
         return int(self._engine.room)
@@ -152,4 +150,4 @@ class OSKAAR(OnlineLearner):
 
     def __repr__(self) -> str:
         shifted = ", shifted=True" if self.shifted else ""
-        return f"OSKAAR({self.loss!r}, kernel={self.kernel!r}, lam={self.lam:g}{shifted})"
+        return f"OSKAAR({self.loss!r}, kernel={self.kernel!r}, lam={float(self.lam):g}{shifted})"

@@ -89,18 +89,17 @@ class SALAMI(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.lam = GRID if lam is None else lam
-        self.lams = _grid(self.lam)
+        self.lam = lam
+        self.lams = _grid(GRID if lam is None else lam)
         self.kernels = _kernels(kernel)
         self.features, self.budget = features, budget
         self._maps = _maps(self.kernels, features, budget, min(self.lams))
         self.restarts = _restarts(restarts)
-        if self._maps and self.restarts == "all":
-            self.restarts = "geometric"
-        self.shifted, self.project, self.bound = bool(shifted), bool(project), bound
-        self.window = _window(window)
+        self._schedule = "geometric" if self._maps and restarts == "all" else restarts
+        self.shifted, self.project, self.bound = shifted, project, bound
+        self.window, self._kept = window, _window(window)
         self.eta = eta
-        self.rate = _rate(eta, self.project, self.kernels, bound)
+        self.rate = _rate(eta, bool(project), self.kernels, bound)
         super().__init__(require_loss(loss), kernel, max_bytes)
 
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
@@ -131,16 +130,16 @@ class SALAMI(OnlineLearner):
     def _new_inputs(self) -> Inputs:
         maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self.kernels)
         kernels = [None] * len(maps) if self._maps else self.kernels
-        renewed = self.restarts is not None and any(m.renews for m in self._maps)
+        renewed = self._schedule is not None and any(m.renews for m in self._maps)
         return inputs_for(kernels, maps, self.loss.parts, keep=renewed)
 
     def _restart(self) -> None:
         lams = [4.0 * lam if self.shifted else lam for lam in self.lams]
         self._experts: KernelExperts | FeatureExperts
         if self._maps:
-            self._experts = FeatureExperts(self._inputs, self._maps, lams, self.restarts, self.window)
+            self._experts = FeatureExperts(self._inputs, self._maps, lams, self._schedule, self._kept)
         else:
-            self._experts = KernelExperts(self._inputs, lams, self.restarts, self.window)
+            self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept)
         self._mixture = Mixture(self.rate, self._experts.kinds)
         self._changes = Changes()
 
@@ -265,12 +264,12 @@ class SALAMI(OnlineLearner):
     def _alive(self) -> NDArray[np.int64]:
         """The restarts of the next round."""
         alive = self._experts.starts_alive
-        if self.restarts is None and len(alive):
+        if self._schedule is None and len(alive):
             return alive
         return np.append(alive, self.rounds)
 
     def __repr__(self) -> str:
-        settings = f"lam={self.lam!r}, eta={self.eta!r}, restarts={self.restarts!r}"
+        settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
         return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
 
 
@@ -318,7 +317,7 @@ def _restarts(restarts: Any) -> Any:
 def _window(window: Any) -> int | None:
     if window is None:
         return None
-    if window != int(window) or window < 1:
+    if window % 1 != 0 or window < 1:
         raise ValueError(f"window must be a whole number >= 1, or None for all rows, got {window}.")
     return int(window)
 

@@ -1,0 +1,57 @@
+"""Classification: one class out of several."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+from oskaar.losses import Loss, ZeroOne
+from oskaar.sklearn.base import Face
+
+
+class Classifier(ClassifierMixin, Face):
+    """Online classification: losses.ZeroOne behind scikit-learn's classifier.
+
+    learner, kernel, lam, budget, options: see `oskaar.OSKAAR` and `oskaar.SALAMI`; learner is "oskaar" or "salami".
+
+    `classes_` are the classes in order. `score` is the accuracy.
+
+    >>> from oskaar.sklearn import Classifier
+    >>> model = Classifier().partial_fit([[0.0], [1.0]], ["a", "b"], classes=["a", "b", "c"])
+    >>> model.partial_fit([[2.0]], ["c"]).predict([[1.9], [0.1]])
+    array(['c', 'a'], dtype='<U1')
+    """
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn rows after those before them; the first call lists all classes there will be."""
+        if self.__sklearn_is_fitted__():
+            if classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+                raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes!r}.")
+        elif classes is None:
+            raise ValueError("the first call of partial_fit needs classes=, all classes there will be.")
+        return self._learn(X, y, classes)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        answers = np.array(self._answers(X), dtype=int)
+        return self.classes_[answers]
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, reset)
+        check_classification_targets(y)
+        return X, column_or_1d(y, warn=True)
+
+    def _start(self, y: Any, classes: Any = None) -> Loss:
+        self.classes_ = unique_labels(y if classes is None else classes)
+        return ZeroOne(len(self.classes_))
+
+    def _encoded(self, y: Any) -> Any:
+        places = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        unknown = self.classes_[places] != y
+        if unknown.any():
+            raise ValueError(f"y must be among the classes {self.classes_}, got {y[np.argmax(unknown)]!r}.")
+        return places
