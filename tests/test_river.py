@@ -342,6 +342,12 @@ def test_transformer_is_the_map():
         features_of_x = model.transform_one(x)
         assert list(features_of_x) == [f"k{i}" for i in range(len(z))]
         np.testing.assert_allclose(list(features_of_x.values()), z, atol=1e-7)
+    model = faces.Features(features.RandomFourier(kernels.Gaussian(1.0), 6))
+    model.learn_one({"b": 1.0})
+    before = model.transform_one({"b": 1.0})
+    model.learn_one({"a": 1.0, "b": 2.0})
+    assert model.transform_one({"b": 1.0}) == before  # the column of a name stays
+    assert model.transform_one({"a": 1.0}) != before
     with pytest.raises(TypeError, match="map must be a feature map"):
         faces.Features(kernels.Gaussian())
 
@@ -386,6 +392,9 @@ def test_loss_metric():
     weighted.update("a", "b", w=3.0)
     weighted.update("a", "a")
     assert weighted.get() == 0.75
+    skewed = faces.LossMetric(losses.F1(3, beta=2.0))
+    skewed.update({"a": True, "b": False, "c": False}, {"b": False, "c": True, "a": True})  # in another order
+    assert skewed.get() == pytest.approx(1 - 5 * 1 / (2 + 4 * 1))  # z has 2 labels, y has 1
     assert str(weighted) == "LossMetric(ZeroOne): 0.75"
     assert not metric.bigger_is_better
     assert metric.clone().get() == 0.0
