@@ -2,7 +2,7 @@
 
 Every model gets rows standardised online by River, and is scored by River: predict, then learn. One setting for all
 streams, fixed by rule: Gaussian(sqrt(d)) + 1 for d features, lam = 0.1, budget = 256; and the default of the faces,
-Cosine() + 1. Nothing else was tried.
+Cosine() + 1. Nothing else was tried on whole streams.
 """
 
 import math
