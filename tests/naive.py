@@ -71,6 +71,19 @@ def oskaar(kernel, rounds, targets, lam):
     return estimates
 
 
+def late_oskaar(kernel, xs, targets, events, lam):
+    """g_hat of each round when it was asked; events are ("ask", t) and ("tell", t); told rounds are known."""
+    estimates, told = {}, []
+    for what, t in events:
+        if what == "tell":
+            told.append(t)
+            continue
+        X = [row for s in told for row in xs[s]]
+        Phi = np.vstack([np.zeros((0, targets[t].shape[1])), *(targets[s] for s in told)])
+        estimates[t] = kaar(kernel, X, Phi, list(xs[t]), lam)
+    return estimates
+
+
 def shifted_oskaar(kernel, rounds, targets, lam, x=None):
     """argmin_g sum_{s<t} |1/2 g(x_s) + 1/2 g_hat_s(x_s) - phi_s|^2 + lam |g|^2 + 1/4 |g(x_t)|^2, every round.
 

@@ -245,12 +245,29 @@ class Inputs:
 
     def parse(self, x: Any) -> Block:
         """One round's rows."""
-        if not self.parts:
-            return self._parse(_one_row(x))
-        block = self._parse(_sliceable(x))
-        if block.n == 0:
-            raise ValueError("a round of parts must have at least one row, got none.")
-        return block
+        return self._parse_round(self._rows_of(x))
+
+    def parse_to_keep(self, x: Any) -> tuple[Block, Any]:
+        """One round's rows, and what `parse_kept` needs to parse them again later.
+
+        The block itself will not do: by then other rows may have given its new columns other names. Numbers are
+        copied, objects are not.
+
+        >>> inputs = Inputs(None)
+        >>> block, kept = inputs.parse_to_keep({"late": 1.0})
+        >>> inputs.append(inputs.parse({"early": 1.0}))
+        >>> inputs.parse_kept(kept).rows.toarray()
+        array([[0., 1.]])
+        """
+        rows = self._rows_of(x)
+        block = self._parse_round(rows)
+        if block.names is not None:
+            return block, [dict(row) for row in rows]
+        return block, block.rows.copy()
+
+    def parse_kept(self, kept: Any) -> Block:
+        """The rows that `parse_to_keep` kept, as `parse` would have them now."""
+        return self._parse(kept)
 
     def parse_many(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
         """Many rounds' rows as one block, and where each round ends in it."""
@@ -307,6 +324,15 @@ class Inputs:
         """Drop the oldest rows."""
         if rows and self.store is not None:
             self.store.drop(rows)
+
+    def _rows_of(self, x: Any) -> Any:
+        return _sliceable(x) if self.parts else _one_row(x)
+
+    def _parse_round(self, rows: Any) -> Block:
+        block = self._parse(rows)
+        if block.n == 0:
+            raise ValueError("a round of parts must have at least one row, got none.")
+        return block
 
     def _parse(self, xs: Any) -> Block:
         if self.store is not None:

@@ -20,6 +20,7 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.learners.certificate import Certificate, Hindsight
+from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
 
@@ -57,6 +58,11 @@ class OnlineLearner(Predictor):
 
     advice = "raise the limit"
     """What to do when memory ends."""
+
+    max_open: int = 10_000
+    """How many tickets of `ask` may be open; past it the oldest is dropped. Set it on a learner at any time."""
+
+    _tickets: Tickets
 
     def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
         self.loss = loss
@@ -114,6 +120,7 @@ class OnlineLearner(Predictor):
         self.surrogate_loss = 0.0
         self._gap = 0.0
         self._memo: tuple[int, Any, Any, Any] | None = None
+        self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
 
     @property
     def space(self) -> Space:
@@ -165,6 +172,48 @@ class OnlineLearner(Predictor):
         Losses that learn their coordinates from the stream have one for each label seen, in order.
         """
         return self._public(self._forecast(self._inputs.parse(x)).G)
+
+    # ---------------------------------------------------------------- labels that come late, or never
+
+    def ask(self, x: Any) -> tuple[int, Any]:
+        """A ticket, and the answer z for x, whose label may come at any time, or never (docs/late-labels.md).
+
+        A ticket keeps x, z and the estimate. At most `max_open` are open: past that the oldest is dropped.
+
+        >>> from oskaar import OSKAAR, losses
+        >>> learner = OSKAAR(losses.ZeroOne("ab"))
+        >>> (first, z), (second, _) = learner.ask([0.0]), learner.ask([1.0])
+        >>> learner.tell(second, "b")
+        >>> learner.tell(first, "b")
+        >>> z, learner.rounds, learner.total_loss
+        ('a', 2, 2.0)
+        """
+        block, rows = self._inputs.parse_to_keep(x)
+        most = require_max_open(self.max_open)
+        forecast, z = self._answered(block)
+        asked = Asked(rows, z.copy() if isinstance(z, np.ndarray) else z, forecast.G.copy())
+        if self.max_bytes is not None:
+            require_space(self._held() + held(asked), self.max_bytes, "tell or forget tickets, or lower max_open")
+        return self._tickets.add(asked, most), z
+
+    def tell(self, ticket: int, y: Any) -> None:
+        """The label for a ticket: learn it now; the answer that is judged is the one that was given with the ticket.
+
+        The state is that of `learn_one(x, y)` now; loss, regret and surrogate loss are those of what `ask` answered.
+        A label that is refused leaves the ticket open.
+        """
+        asked = self._tickets[ticket]
+        self._learn_round(self._inputs.parse_kept(asked.rows), self.loss.check(y), asked)
+        self._tickets.close(ticket)
+
+    def forget(self, ticket: int) -> None:
+        """Close a ticket whose label will not come."""
+        self._tickets.close(ticket)
+
+    @property
+    def open_tickets(self) -> list[int]:
+        """The tickets that wait for their labels, oldest first."""
+        return list(self._tickets.open)
 
     # ---------------------------------------------------------------- many rounds
 
@@ -239,24 +288,36 @@ class OnlineLearner(Predictor):
 
     def _answered(self, block: Block) -> tuple[Forecast, Any]:
         """The forecast and the answer, kept for the `learn_one` that follows a `predict_one`."""
-        mark, memo = block.fingerprint(), self._memo
-        if memo is not None and mark is not None and memo[:2] == (self.rounds, mark):
-            return memo[2:]
+        mark = block.fingerprint()
+        remembered = self._remembered(mark)
+        if remembered is not None:
+            return remembered
         forecast = self._forecast(block)
         z = self._decode(self._space, forecast.G)
         self._memo = (self.rounds, mark, forecast, z)
         return forecast, z
 
+    def _remembered(self, mark: Any) -> tuple[Forecast, Any] | None:
+        memo = self._memo
+        return memo[2:] if memo is not None and mark is not None and memo[:2] == (self.rounds, mark) else None
+
     def _decode(self, space: Space, G: Array) -> Any:
         return space.decode_round(fit_columns(G, space.p))
 
-    def _learn_round(self, block: Block, y: Any) -> Rounds:
-        forecast, z = self._answered(block)
+    def _learn_round(self, block: Block, y: Any, asked: Asked | None = None) -> Rounds:
+        """Learn a round; what is accounted is the answer now, or the one that was given when it was asked."""
+        if asked is None:
+            forecast, z = self._answered(block)
+            G = forecast.G
+        else:
+            remembered = self._remembered(block.fingerprint())
+            forecast = remembered[0] if remembered else self._forecast(block)
+            z, G = asked.z, asked.G
         spaces = [self._space, self._space.extended(y)]
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
         self._require_space(block)
-        happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
+        happened = self._account(spaces, [z], G, Phi, [y], [block.n])
         self._update(forecast, Phi, spaces[1])
         self._commit(block, spaces[1], happened)
         return happened

@@ -1,0 +1,31 @@
+"""oskaar inside River: estimators, a metric for any loss, and feature maps as transformers (docs/river.md).
+
+Needs River, the extra `river`.
+
+>>> from river import datasets, evaluate, metrics, preprocessing
+>>> from oskaar import river
+>>> model = preprocessing.StandardScaler() | river.Classifier()
+>>> evaluate.progressive_val_score(datasets.Phishing().take(300), model, metrics.Accuracy())
+Accuracy: 84.28%
+"""
+
+try:
+    import river as _river  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError("oskaar.river needs River: pip install 'oskaar[river]'.") from error
+
+from oskaar.river.classifiers import Classifier, MultiLabelClassifier
+from oskaar.river.metrics import LossMetric
+from oskaar.river.regressors import MultiTargetRegressor, Regressor
+from oskaar.river.structured import Structured
+from oskaar.river.transformers import Features
+
+__all__ = [
+    "Classifier",
+    "Features",
+    "LossMetric",
+    "MultiLabelClassifier",
+    "MultiTargetRegressor",
+    "Regressor",
+    "Structured",
+]
