@@ -3,11 +3,13 @@
     x_t --kernel--> k(X, x_t) --solver--> g_hat in R^p --loss.decode--> z_t
     y_t --loss.embed--> phi(y_t) --solver--> next state ;  Delta(z_t, y_t) --> regret
 
-A round is checked and computed whole before anything is changed, so a refused one leaves no trace.
+A round is checked and computed whole before anything is changed, so a refused one leaves no trace; ctrl-C waits
+while it is written down. Threads take turns at the public methods.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,8 +18,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from oskaar import theory
+from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.guards import exclusive, uninterrupted
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.losses import Loss, Space
@@ -60,6 +63,7 @@ class OnlineLearner(Predictor):
         self.loss = loss
         self.kernel = kernel
         self.max_bytes = require_max_bytes(max_bytes)
+        self._lock = threading.RLock()
         self.reset()
 
     @abstractmethod
@@ -102,24 +106,28 @@ class OnlineLearner(Predictor):
 
     def reset(self) -> None:
         """Forget everything that was learned."""
-        self._inputs = self._new_inputs()
-        self._restart()
-        self._space: Space = self.loss.space()
-        self.rounds = 0
-        self.total_loss = 0.0
-        self.regret = 0.0
-        self.surrogate_loss = 0.0
-        self._memo: tuple[int, Any, Any, Any] | None = None
+        with self._lock, uninterrupted():
+            self._inputs = self._new_inputs()
+            self._restart()
+            self._space: Space = self.loss.space()
+            self.rounds = 0
+            self.total_loss = 0.0
+            self.regret = 0.0
+            self.surrogate_loss = 0.0
+            self._memo: tuple[int, Any, Any, Any] | None = None
+            self._torn = False
 
     @property
     def space(self) -> Space:
         """The coordinates in use."""
         return self._space
 
+    @exclusive
     def regret_bound(self) -> float:
         """What the regret so far cannot exceed, on any data: the online comparison inequality (Lemma online CI)."""
         return theory.comparison_bound(self.rounds, self._space.c_delta, self.surrogate_loss)
 
+    @exclusive
     def cost(self) -> Cost:
         """The bytes that are held, and about how many operations the next round takes.
 
@@ -132,6 +140,7 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- one round
 
+    @exclusive
     def predict_one(self, x: Any) -> Any:
         """The answer z for x; the state stays as it is.
 
@@ -140,10 +149,12 @@ class OnlineLearner(Predictor):
         """
         return self._answered(self._inputs.parse(x))[1]
 
+    @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn that the truth for x was y."""
         self._learn_round(self._inputs.parse(x), self.loss.check(y))
 
+    @exclusive
     def estimate(self, x: Any) -> Array:
         """g_hat(x), (p,), or (n, p) for a block of rows: what KAAR would predict if x came next.
 
@@ -153,11 +164,13 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- many rounds
 
+    @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_many(xs)
         return [self._decode(self._space, self._forecast(block.part(lo, hi)).G) for lo, hi in spans(ends)]
 
+    @exclusive
     def learn_many(self, xs: Any, ys: Any) -> None:
         """Learn many rounds in turn: bit for bit the same as a loop of `learn_one`.
 
@@ -170,16 +183,27 @@ class OnlineLearner(Predictor):
     def stream(self, xs: Any, ys: Any) -> Iterator[Rounds]:
         """Predict, then learn, round after round, in chunks: what `replay` and `partial_fit` run.
 
-        All inputs and labels are checked before the first round is learned.
+        All inputs and labels are checked before the first round is learned. Other threads may predict between
+        two chunks; a learner that has learned something else in between is refused.
         """
         block, ends, labels = self._checked(xs, ys)
-        start = 0
+        start, rounds, inputs = 0, self.rounds, self._inputs
         while start < len(labels):
             first = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, first + self._room(), side="right")))
             chunk = block.part(first, int(ends[stop - 1]))
-            yield from self._learn_chunk(chunk, ends[start:stop] - first, labels[start:stop])
+            yield from self._next_chunk((rounds + start, inputs), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
+
+    @exclusive
+    def _next_chunk(self, where: tuple[int, Inputs], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
+        """Learn a chunk of a stream that has come so far."""
+        if where[0] != self.rounds or where[1] is not self._inputs:
+            raise RuntimeError(
+                f"the learner was at round {where[0]} when this stream left it and is at {self.rounds} now: it must "
+                "not learn anything else before the stream ends."
+            )
+        return self._learn_chunk(chunk, ends, ys)
 
     # ---------------------------------------------------------------- the scikit-learn face
 
@@ -212,6 +236,7 @@ class OnlineLearner(Predictor):
         fresh.reset()
         return fresh
 
+    @exclusive
     def _checked(self, xs: Any, ys: Any) -> tuple[Block, Any, list[Any]]:
         """All rows, where each round ends in them, and all labels, before anything is learned."""
         labels = [self.loss.check(y) for y in as_labels(ys)]
@@ -242,11 +267,14 @@ class OnlineLearner(Predictor):
         _require_parts(len(Phi), block.n)
         self._require_space(block)
         happened = self._account(spaces, [z], forecast.G, Phi, [y], [block.n])
-        self._update(forecast, Phi, spaces[1])
-        self._commit(block, spaces[1], happened)
+        with uninterrupted():
+            self._torn = True
+            self._update(forecast, Phi, spaces[1])
+            self._commit(block, spaces[1], happened)
+            self._torn = False
         return happened
 
-    def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> Iterator[Rounds]:
+    def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
         spaces = [self._space]
         for y in ys:
             spaces.append(spaces[-1].extended(y))
@@ -255,14 +283,15 @@ class OnlineLearner(Predictor):
         try:
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
-            for (lo, hi), y in zip(spans(ends), ys, strict=True):
-                yield self._learn_round(chunk.part(lo, hi), y)
-            return
+            return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
         answers = self._answers(spaces, ahead.G, ends)
         happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
-        self._append(ahead)
-        self._commit(chunk, spaces[-1], happened)
-        yield happened
+        with uninterrupted():
+            self._torn = True
+            self._append(ahead)
+            self._commit(chunk, spaces[-1], happened)
+            self._torn = False
+        return [happened]
 
     def _account(
         self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
@@ -298,8 +327,18 @@ class OnlineLearner(Predictor):
         G = self._space.full(fit_columns(G, self._space.p))
         return G if self.loss.parts else G[0]
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        state.require_kind(self._inputs, Inputs, "the inputs")
+        state.require_kind(self._space, Space, "the space")
+        state.require_count(self.rounds, "rounds")
+        state.require_count(self._space.p, "the coordinates")
+        for name in ("total_loss", "regret", "surrogate_loss"):
+            state.require(np.isfinite(getattr(self, name)), f"{name} must be finite")
+        state.require(self._torn is False and self._memo is None, "it was stopped in the middle of a round")
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memo": None}
+        return {**super().__getstate__(), "_memo": None}
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:
