@@ -25,6 +25,7 @@ class Decoder:
         self.arrays, self.allow = arrays, allow
         self.things: list[Any] = []
         self._used: set[int] = set()
+        self._once: dict[str, str] = {}  # equal texts are one object
         self._own = own_names()
 
     def read(self, nodes: Any, root: Any) -> Any:
@@ -43,7 +44,7 @@ class Decoder:
         if not isinstance(value, list):
             if isinstance(value, dict):
                 raise StateError("a value must be plain or [place of a node before it], got an object.")
-            return value
+            return self._once.setdefault(value, value) if type(value) is str else value
         if len(value) != 1 or type(value[0]) is not int or not 0 <= value[0] < len(self.things):
             raise StateError(f"a value must be plain or [place of a node before it], got {value!r:.80}.")
         return self.things[value[0]]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copyreg
 import enum
+import json
 import math
 from base64 import b64encode
 from collections.abc import Callable
@@ -45,6 +46,7 @@ class Encoder:
         self.arrays: list[np.ndarray[Any, Any]] = []
         self._own = own_names()
         self._places: dict[int, int] = {}
+        self._equal: dict[str, int] = {}
         self._kept: list[Any] = []  # an id is only good as long as its object lives
         self._path: list[str] = []
         self._open: set[int] = set()
@@ -71,10 +73,14 @@ class Encoder:
         self._open.add(id(thing))
         node = self._node(thing)
         self._open.discard(id(thing))
-        self.nodes.append(node)
+        place = len(self.nodes)
+        if next(iter(node)) in ("tuple", "frozenset", "bytes", "int"):  # equal values that cannot change are one
+            place = self._equal.setdefault(json.dumps(node), place)
+        if place == len(self.nodes):
+            self.nodes.append(node)
         self._kept.append(thing)
-        self._places[id(thing)] = len(self.nodes) - 1
-        return len(self.nodes) - 1
+        self._places[id(thing)] = place
+        return place
 
     @property
     def _where(self) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Mapping
-from types import FunctionType
+from functools import lru_cache
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from oskaar.state.errors import StateError
@@ -23,23 +24,27 @@ FUNCTIONS = ("features", "kernels", "losses")
 Allowed = Iterable[str] | Mapping[str, Any] | None
 
 
-def own_names() -> dict[str, Any]:
+def own_names() -> Mapping[str, Any]:
     """All classes and functions of the package that a state may name.
 
     >>> own_names()["oskaar.arrays:Growing"].__name__, "oskaar.state.files:save" in own_names()
     ('Growing', False)
     """
-    found = {}
-    for name, module in list(sys.modules.items()):
-        package, _, rest = name.partition(".")
-        part = rest.partition(".")[0]
-        if package != "oskaar" or part not in CLASSES:
+    return _names_in(tuple(name for name in list(sys.modules) if name.startswith("oskaar.")))
+
+
+@lru_cache(maxsize=1)
+def _names_in(modules: tuple[str, ...]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for name in modules:
+        part, module = name.split(".")[1], sys.modules[name]
+        if part not in CLASSES:
             continue
         kinds = (type, FunctionType) if part in FUNCTIONS else (type,)
         for thing in list(vars(module).values()):
             if isinstance(thing, kinds) and thing.__module__ == name:
                 found[f"{name}:{thing.__qualname__}"] = thing
-    return found
+    return MappingProxyType(found)
 
 
 def name_of(thing: Any, where: str) -> str:
