@@ -18,7 +18,6 @@ from oskaar import OSKAAR, SALAMI, StateError, kernels, losses
 from oskaar.learners import Predictor
 from oskaar.state import files
 
-
 EXAMPLES = int(os.environ.get("OSKAAR_EXAMPLES", "15"))
 """Of each kind of damage to each file; OSKAAR_EXAMPLES=2000 for a long run."""
 
