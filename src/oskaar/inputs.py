@@ -113,6 +113,8 @@ class SparseStore(Store):
 
         if not hasattr(xs, "tocsr"):
             xs = vstack([_sparse_row(x) for x in xs]) if len(xs) else csr_array((0, self.width))
+        if _complex(xs):
+            raise ValueError("x must be a row of real numbers, got complex ones: give their parts as features.")
         rows = csr_array(xs, dtype=float)
         if rows.shape[1] != self.width:
             raise ValueError(f"x must have {self.width} features, as the first row had, got {rows.shape[1]}.")
@@ -385,18 +387,24 @@ def _joined(blocks: list[Any]) -> Any:
     return [row for b in blocks for row in (b.tocsr() if hasattr(b, "tocsr") else b)]
 
 
+def _complex(x: Any) -> bool:
+    return getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
 def _not_numbers(x: Any) -> bool:
     try:
-        return isinstance(x, (str, bytes)) or np.asarray(x, dtype=float).ndim != 1
-    except (TypeError, ValueError):
+        return isinstance(x, (str, bytes)) or _complex(x) or np.asarray(x, dtype=float).ndim != 1
+    except (TypeError, ValueError, OverflowError):
         return True
 
 
 def _numbers(xs: Any, width: int | None = None) -> Array:
     """An (n, width) array of finite numbers."""
+    if len(xs) and _complex(xs[0]):
+        raise ValueError("x must be a row of real numbers, got complex ones: give their parts as features.")
     try:
         rows = np.array(xs, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if len(xs) > 1:  # find the row to blame
             return np.concatenate([_numbers([x], width) for x in xs])
         raise ValueError(
@@ -422,7 +430,7 @@ def _feature(key: Any, value: Any) -> tuple[str, float]:
         return f"{key}={value}", 1.0
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
     if not np.isfinite(number):
         raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute it or drop the round.")

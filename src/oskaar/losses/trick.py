@@ -229,5 +229,5 @@ def _itself(y: Any) -> tuple[Any]:
 def _takes_a_label(function: Callable[..., Any]) -> bool:
     try:
         return bool(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return True
