@@ -16,10 +16,10 @@ def taken_apart(data):
     return manifest, arrays
 
 
-def together(manifest, arrays, more=()):
-    """A file with all checksums right. `more` are members (name, content) besides."""
+def together(manifest, arrays, more=(), sums=True):
+    """A file with all checksums right. `more` are members (name, content) besides; sums=False keeps the old ones."""
     file = io.BytesIO()
-    if isinstance(manifest, dict) and isinstance(manifest.get("arrays"), list):
+    if sums and isinstance(manifest, dict) and isinstance(manifest.get("arrays"), list):
         manifest = {**manifest, "arrays": [hashlib.sha256(array).hexdigest() for array in arrays]}
     text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

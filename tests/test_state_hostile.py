@@ -166,6 +166,20 @@ def _learner_or_refused(data):
             return
 
 
+def test_an_array_with_another_checksum():
+    """What the zip's own, weaker sums do not see."""
+    manifest, arrays = taken_apart(DATA["oskaar"])
+    for i, raw in enumerate(arrays):
+        array = unpacked(raw).copy()
+        if array.size:
+            array.flat[0] += 1
+            changed = [*arrays[:i], packed(array), *arrays[i + 1 :]]
+            refused(together(manifest, changed, sums=False), "another checksum")
+    data = together(manifest, arrays)
+    assert oskaar.from_bytes(data).rounds == 5
+    refused(together(manifest, arrays, sums=False).replace(b"manifest.sha256", b"manifest.sha25x"))
+
+
 def test_nan_in_factors():
     """One entry of any array of a solver."""
     for name in ("oskaar", "salami", "geometric", "budget", "restarted budget"):
@@ -194,6 +208,8 @@ def test_object_arrays(tmp_path, monkeypatch):
     bomb = np.array([Bomb()], dtype=object)
     for i in range(len(arrays)):
         refused(together(manifest, [*arrays[:i], packed(bomb, True), *arrays[i + 1 :]]), "array|hold")
+    pointers = packed(np.zeros(4, dtype=np.int64)).replace(b"'<i8'", b"'|O' ")
+    refused(together(manifest, [pointers, *arrays[1:]]), "arrays hold numbers or texts")
     assert list(tmp_path.iterdir()) == []
 
 
