@@ -11,7 +11,7 @@ import oskaar
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("format*.oskaar"))
-STREAMS = {name: xs for name, _, xs, _ in runpy.run_path(str(GOLDEN / "make.py"))["golden"]()}
+STREAMS = {name: xs for name, _, xs, _ in runpy.run_path(str(GOLDEN / "make_golden.py"))["golden"]()}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -211,7 +211,8 @@ class OnlineLearner(Predictor):
         """Forget everything and learn these rounds."""
         fresh = self._like_new()
         fresh.partial_fit(X, y)
-        self.__dict__.update(fresh.__dict__)
+        with self._lock:
+            self.__dict__.update(fresh.__dict__)  # in one step
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
