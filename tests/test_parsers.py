@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 
 from oskaar import OSKAAR, SALAMI, kernels, losses
 
-EXAMPLES = int(os.environ.get("OSKAAR_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("OSKAAR_EXAMPLES", "20"))
 
 NUMBERS = st.one_of(
     st.integers(-3, 3),
