@@ -11,8 +11,9 @@ and learns.
 """
 
 from oskaar import checks, features, kernels, losses, streams, theory
-from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast
+from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, from_bytes, load
 from oskaar.replays import Replay, replay
+from oskaar.state import StateError
 
 __version__ = "0.1.0.dev0"
 
@@ -23,9 +24,12 @@ __all__ = [
     "MostFrequent",
     "RepeatLast",
     "Replay",
+    "StateError",
     "checks",
     "features",
+    "from_bytes",
     "kernels",
+    "load",
     "losses",
     "replay",
     "streams",

@@ -421,10 +421,14 @@ def _joined(blocks: list[Any]) -> Any:
     return [row for b in blocks for row in (b.tocsr() if hasattr(b, "tocsr") else b)]
 
 
+def _complex(x: Any) -> bool:
+    return getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
 def _not_numbers(x: Any) -> bool:
     try:
-        return isinstance(x, (str, bytes)) or np.asarray(x, dtype=float).ndim != 1
-    except (TypeError, ValueError):
+        return isinstance(x, (str, bytes)) or _complex(x) or np.asarray(x, dtype=float).ndim != 1
+    except (TypeError, ValueError, OverflowError):
         return True
 
 
@@ -433,7 +437,7 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
     _require_real(xs)
     try:
         rows = np.array(xs, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if len(xs) > 1:  # find the row to blame
             return np.concatenate([_numbers([x], width) for x in xs])
         raise ValueError(
@@ -459,7 +463,7 @@ def _feature(key: Any, value: Any) -> tuple[str, float]:
         return f"{key}={value}", 1.0
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
     if not np.isfinite(number):
         raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute NaN and inf, or drop the round.")

@@ -6,5 +6,16 @@ from oskaar.learners.batch import BatchILE
 from oskaar.learners.online import OnlineLearner
 from oskaar.learners.oskaar import OSKAAR
 from oskaar.learners.salami import SALAMI
+from oskaar.learners.saving import from_bytes, load
 
-__all__ = ["OSKAAR", "SALAMI", "BatchILE", "MostFrequent", "OnlineLearner", "Predictor", "RepeatLast"]
+__all__ = [
+    "OSKAAR",
+    "SALAMI",
+    "BatchILE",
+    "MostFrequent",
+    "OnlineLearner",
+    "Predictor",
+    "RepeatLast",
+    "from_bytes",
+    "load",
+]

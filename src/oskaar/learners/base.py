@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sized
 from typing import Any, Self
 
 import numpy as np
 
+from oskaar import state
 from oskaar.features import FeatureMap, Nystrom
+from oskaar.guards import exclusive
 from oskaar.inputs import Inputs, as_rounds
 from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
@@ -18,6 +22,12 @@ class Predictor(Parameters, ABC):
     """Anything that answers inputs with structures and is judged by a loss."""
 
     loss: Loss
+
+    _lock: Any = threading.RLock()
+    """One thread at a time; a learner has its own, and this one stands in for classes that make none."""
+
+    _torn = False
+    """Whether an error came in the middle of learning a round."""
 
     @abstractmethod
     def predict_many(self, xs: Any) -> list[Any]:
@@ -50,6 +60,31 @@ class Predictor(Parameters, ABC):
         if not labels:
             raise ValueError("score needs at least one round, got none.")
         return 0.0 - float(np.mean([self.loss(z, self.loss.check(y)) for z, y in zip(answers, labels, strict=True)]))
+
+    @exclusive
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of the learner to a file, for `oskaar.load`.
+
+        The file is replaced in one step: it is the old one or the new one, whole, at any moment. Functions and
+        classes that are not oskaar's are written as their import names; lambdas have none and are refused.
+        """
+        state.save(self, path)
+
+    @exclusive
+    def to_bytes(self) -> bytes:
+        """All of the learner, for `oskaar.from_bytes`: what `save` would write."""
+        return state.to_bytes(self)
+
+    def _check_state(self) -> None:
+        """Refuse a state from a file that is not one."""
+        state.require_kind(self.loss, Loss, "the loss")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._lock = threading.RLock()
 
 
 def as_labels(ys: Any) -> list[Any]:

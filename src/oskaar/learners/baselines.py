@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Self
 
+from oskaar.guards import exclusive, uninterrupted
 from oskaar.learners.base import Predictor, as_labels, require_loss
 from oskaar.losses import Loss
 from oskaar.losses.trick import label_key
@@ -14,6 +16,7 @@ class _Blind(Predictor):
 
     def __init__(self, loss: Loss) -> None:
         self.loss = require_loss(loss)
+        self._lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
@@ -70,10 +73,12 @@ class MostFrequent(_Blind):
         self._counts: dict[Any, int] = {}
         self._most = 0
 
+    @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Count it."""
         y = self.loss.check(y)
         key = label_key(y)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        if self._counts[key] >= self._most:
-            self._most, self._answer = self._counts[key], y
+        with uninterrupted():
+            self._counts[key] = self._counts.get(key, 0) + 1
+            if self._counts[key] >= self._most:
+                self._most, self._answer = self._counts[key], y

@@ -6,15 +6,18 @@ g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n l
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from oskaar import state
 from oskaar.arrays import Array
+from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
-from oskaar.losses import Loss
+from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 
 
@@ -33,8 +36,13 @@ class BatchILE(Predictor):
     def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
         require_lam(lam)
         self.lam, self.loss, self.kernel = lam, require_loss(loss), kernel
+        self._lock = threading.RLock()
         self._fitted = False
+        self._inputs: Inputs
+        self._space: Space
+        self._alpha: Array
 
+    @exclusive
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from examples; what was learned before is forgotten."""
         labels = [self.loss.check(label) for label in as_labels(y)]
@@ -59,19 +67,22 @@ class BatchILE(Predictor):
                 "Check it with oskaar.checks.check_kernel, or raise lam."
             ) from None
         inputs.append(block)
-        self._inputs, self._space, self._alpha, self._fitted = inputs, space, alpha, True
+        self.__dict__.update(_inputs=inputs, _space=space, _alpha=alpha, _fitted=True)  # all or, if interrupted, none
         return self
 
+    @exclusive
     def estimate(self, x: Any) -> Array:
         """g_n(x), (p,), or (n, p) for a block of rows."""
         G = self._space.full(self._estimates(self._parsed().parse(x)))
         return G if self.loss.parts else G[0]
 
+    @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """An answer for each x."""
         block, ends = self._parsed().parse_many(xs)
         return self._space.decode_rounds(self._estimates(block), ends)
 
+    @exclusive
     def predict_one(self, x: Any) -> Any:
         """The answer for x."""
         G = self._estimates(self._parsed().parse(x))
@@ -97,6 +108,14 @@ class BatchILE(Predictor):
         parts = [block.part(lo, min(lo + PANEL, block.n)) for lo in starts]
         rows = [self._inputs.against(part) @ self._alpha for part in parts]
         return np.concatenate(rows) if rows else np.zeros((0, self._space.p))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        state.require(type(self._fitted) is bool, "fitted must be true or false")
+        if self._fitted:
+            state.require_kind(self._inputs, Inputs, "the inputs")
+            state.require_kind(self._space, Space, "the space")
+            state.require(self._alpha.shape == (self._inputs.n, self._space.p), "there must be a weight for each row")
 
     def __repr__(self) -> str:
         return f"BatchILE({self.loss!r}, kernel={self.kernel!r}, lam={float(self.lam):g})"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oskaar import state
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
@@ -105,6 +106,14 @@ class KernelExperts:
         """Forget rows that no expert uses, after the rows of a round were kept."""
         self.inputs.forget(self.inputs.n - self.solvers[0].rows)
 
+    def check_state(self, rounds: int) -> None:
+        """Refuse experts from a file that do not fit their inputs."""
+        state.require(len(self.solvers) == len(self.inputs.kernels) * len(self.lams), "a solver for each expert")
+        for solver in self.solvers:
+            state.require_kind(solver, (RestartSolver, StartSolver), "a solver")
+            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
+            state.require(solver.rows == self.inputs.n, "each solver must have as many rows as there are")
+
 
 class FeatureExperts:
     """Restarts on features. New experts take a new version of a map that is full: features follow the world."""
@@ -197,6 +206,16 @@ class FeatureExperts:
             if self.recent and self.rounds % self.period == 0 and versions[newest].full:
                 recent = self.inputs.latest(self.recent, block)
                 self.maps[which][newest + 1] = self.originals[which].fresh(recent)
+
+    def check_state(self, rounds: int) -> None:
+        """Refuse experts from a file that do not fit their maps."""
+        state.require_maps(self.maps)
+        state.require(len(self.maps) == len(self.starts) == len(self.originals) > 0, "a solver for each map")
+        state.require(self.rounds == rounds, "the experts must have learned as many rounds")
+        for versions, solver in zip(self.maps, self.starts, strict=True):
+            state.require_kind(solver, FeatureStarts, "a solver")
+            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
+            state.require(solver.versions <= set(versions), "each version in use must be there")
 
 
 def first_expert(solver: RestartSolver | StartSolver, space: Space) -> tuple[float, float]:

@@ -3,11 +3,13 @@
     x_t --kernel--> k(X, x_t) --solver--> g_hat in R^p --loss.decode--> z_t
     y_t --loss.embed--> phi(y_t) --solver--> next state ;  Delta(z_t, y_t) --> regret
 
-A round is checked and computed whole before anything is changed, so a refused one leaves no trace.
+A round is checked and computed whole before anything is changed, so a refused one leaves no trace; ctrl-C waits
+while it is written down. Threads take turns at the public methods.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +18,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from oskaar import state
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.guards import exclusive, uninterrupted
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.learners.certificate import Certificate, Hindsight
@@ -69,6 +73,7 @@ class OnlineLearner(Predictor):
         self.kernel = kernel
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
+        self._lock = threading.RLock()
         self.reset()
 
     @abstractmethod
@@ -111,26 +116,30 @@ class OnlineLearner(Predictor):
 
     def reset(self) -> None:
         """Forget everything that was learned."""
-        self._inputs = self._new_inputs()
-        self._restart()
-        self._space: Space = self.loss.space()
-        self.rounds = 0
-        self.total_loss = 0.0
-        self.regret = 0.0
-        self.surrogate_loss = 0.0
-        self._gap = 0.0
-        self._memo: tuple[int, Any, Any, Any] | None = None
-        self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
+        with self._lock, uninterrupted():
+            self._inputs = self._new_inputs()
+            self._restart()
+            self._space: Space = self.loss.space()
+            self.rounds = 0
+            self.total_loss = 0.0
+            self.regret = 0.0
+            self.surrogate_loss = 0.0
+            self._gap = 0.0
+            self._memo: tuple[int, Any, Any, Any] | None = None
+            self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
+            self._torn = False
 
     @property
     def space(self) -> Space:
         """The coordinates in use."""
         return self._space
 
+    @exclusive
     def certificate(self) -> Certificate:
         """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
         return replace(self._totals(), hindsight=self._hindsight())
 
+    @exclusive
     def regret_bound(self) -> float:
         """`certificate().bound`, alone."""
         return self._totals().bound
@@ -142,6 +151,7 @@ class OnlineLearner(Predictor):
         """What the theorem of this learner says of its surrogate loss, where its assumptions hold."""
         return None
 
+    @exclusive
     def cost(self) -> Cost:
         """The bytes that are held, and about how many operations the next round takes.
 
@@ -154,6 +164,7 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- one round
 
+    @exclusive
     def predict_one(self, x: Any) -> Any:
         """The answer z for x; the state stays as it is.
 
@@ -162,10 +173,12 @@ class OnlineLearner(Predictor):
         """
         return self._answered(self._inputs.parse(x))[1]
 
+    @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn that the truth for x was y."""
         self._learn_round(self._inputs.parse(x), self.loss.check(y))
 
+    @exclusive
     def estimate(self, x: Any) -> Array:
         """g_hat(x), (p,), or (n, p) for a block of rows: what KAAR would predict if x came next.
 
@@ -175,6 +188,7 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- labels that come late, or never
 
+    @exclusive
     def ask(self, x: Any) -> tuple[int, Any]:
         """A ticket, and the answer z for x, whose label may come at any time, or never (docs/late-labels.md).
 
@@ -196,6 +210,7 @@ class OnlineLearner(Predictor):
             require_space(self._held() + held(asked), self.max_bytes, "tell or forget tickets, or lower max_open")
         return self._tickets.add(asked, most), z
 
+    @exclusive
     def tell(self, ticket: int, y: Any) -> None:
         """The label for a ticket: learn it now; the answer that is judged is the one that was given with the ticket.
 
@@ -203,9 +218,11 @@ class OnlineLearner(Predictor):
         A label that is refused leaves the ticket open.
         """
         asked = self._tickets[ticket]
-        self._learn_round(self._inputs.parse_kept(asked.rows), self.loss.check(y), asked)
-        self._tickets.close(ticket)
+        with uninterrupted():  # the ticket is closed if and only if the round is learned
+            self._learn_round(self._inputs.parse_kept(asked.rows), self.loss.check(y), asked)
+            self._tickets.close(ticket)
 
+    @exclusive
     def forget(self, ticket: int) -> None:
         """Close a ticket whose label will not come."""
         self._tickets.close(ticket)
@@ -217,11 +234,13 @@ class OnlineLearner(Predictor):
 
     # ---------------------------------------------------------------- many rounds
 
+    @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_many(xs)
         return [self._decode(self._space, self._forecast(block.part(lo, hi)).G) for lo, hi in spans(ends)]
 
+    @exclusive
     def learn_many(self, xs: Any, ys: Any) -> None:
         """Learn many rounds in turn: bit for bit the same as a loop of `learn_one`.
 
@@ -234,16 +253,27 @@ class OnlineLearner(Predictor):
     def stream(self, xs: Any, ys: Any) -> Iterator[Rounds]:
         """Predict, then learn, round after round, in chunks: what `replay` and `partial_fit` run.
 
-        All inputs and labels are checked before the first round is learned.
+        All inputs and labels are checked before the first round is learned. Other threads may predict between
+        two chunks; a learner that has learned something else in between is refused.
         """
         block, ends, labels = self._checked(xs, ys)
-        start = 0
+        start, rounds, inputs = 0, self.rounds, self._inputs
         while start < len(labels):
             first = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, first + self._room(), side="right")))
             chunk = block.part(first, int(ends[stop - 1]))
-            yield from self._learn_chunk(chunk, ends[start:stop] - first, labels[start:stop])
+            yield from self._next_chunk((rounds + start, inputs), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
+
+    @exclusive
+    def _next_chunk(self, where: tuple[int, Inputs], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
+        """Learn a chunk of a stream that has come so far."""
+        if where[0] != self.rounds or where[1] is not self._inputs:
+            raise RuntimeError(
+                f"the learner was at round {where[0]} when this stream left it and is at {self.rounds} now: it must "
+                "not learn anything else before the stream ends."
+            )
+        return self._learn_chunk(chunk, ends, ys)
 
     # ---------------------------------------------------------------- the scikit-learn face
 
@@ -251,7 +281,8 @@ class OnlineLearner(Predictor):
         """Forget everything and learn these rounds."""
         fresh = self._like_new()
         fresh.partial_fit(X, y)
-        self.__dict__.update(fresh.__dict__)
+        with self._lock:
+            self.__dict__.update(fresh.__dict__)  # in one step
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -276,6 +307,7 @@ class OnlineLearner(Predictor):
         fresh.reset()
         return fresh
 
+    @exclusive
     def _checked(self, xs: Any, ys: Any) -> tuple[Block, Any, list[Any]]:
         """All rows, where each round ends in them, and all labels, before anything is learned."""
         labels = [self.loss.check(y) for y in as_labels(ys)]
@@ -318,11 +350,14 @@ class OnlineLearner(Predictor):
         _require_parts(len(Phi), block.n)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
-        self._update(forecast, Phi, spaces[1])
-        self._commit(block, spaces[1], happened)
+        with uninterrupted():
+            self._torn = True
+            self._update(forecast, Phi, spaces[1])
+            self._commit(block, spaces[1], happened)
+            self._torn = False
         return happened
 
-    def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> Iterator[Rounds]:
+    def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
         spaces = [self._space]
         for y in ys:
             spaces.append(spaces[-1].extended(y))
@@ -331,14 +366,15 @@ class OnlineLearner(Predictor):
         try:
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
-            for (lo, hi), y in zip(spans(ends), ys, strict=True):
-                yield self._learn_round(chunk.part(lo, hi), y)
-            return
+            return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
         answers = self._answers(spaces, ahead.G, ends)
         happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
-        self._append(ahead)
-        self._commit(chunk, spaces[-1], happened)
-        yield happened
+        with uninterrupted():
+            self._torn = True
+            self._append(ahead)
+            self._commit(chunk, spaces[-1], happened)
+            self._torn = False
+        return [happened]
 
     def _account(
         self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
@@ -381,8 +417,18 @@ class OnlineLearner(Predictor):
         G = self._space.full(fit_columns(G, self._space.p))
         return G if self.loss.parts else G[0]
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        state.require_kind(self._inputs, Inputs, "the inputs")
+        state.require_kind(self._space, Space, "the space")
+        state.require_count(self.rounds, "rounds")
+        state.require_count(self._space.p, "the coordinates")
+        for name in ("total_loss", "regret", "surrogate_loss"):
+            state.require(np.isfinite(getattr(self, name)), f"{name} must be finite")
+        state.require(self._torn is False and self._memo is None, "it was stopped in the middle of a round")
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memo": None}
+        return {**super().__getstate__(), "_memo": None}
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from oskaar import theory
+from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, panels
 from oskaar.features import FeatureMap
+from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
 from oskaar.learners.certificate import Hindsight
-from oskaar.learners.engines import ExactEngine, make_engine
+from oskaar.learners.engines import ExactEngine, FeatureEngine, make_engine
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.exact import ExactSolver
+from oskaar.solvers.features import FeatureSolver
 
 
 class OSKAAR(OnlineLearner):
@@ -61,6 +64,7 @@ class OSKAAR(OnlineLearner):
         self._map = features_for(kernel, features, budget, require_lam(lam))
         super().__init__(require_loss(loss), kernel, max_bytes)
 
+    @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
         block, ends = self._inputs.parse_many(xs)
@@ -70,6 +74,7 @@ class OSKAAR(OnlineLearner):
             answers += self._space.decode_rounds(fit_columns(G, self._space.p), inside)
         return answers
 
+    @exclusive
     def label_weights(self, x: Any) -> Array:
         """beta(x), a weight for each past row, signed: z = argmin_z sum_s beta_s Delta(z, y_s).
 
@@ -78,10 +83,12 @@ class OSKAAR(OnlineLearner):
         weights: Array = self._engine.label_weights(self._inputs.parse(x))
         return weights if self.loss.parts else weights[0]
 
+    @exclusive
     def average_estimate(self, x: Any) -> Array:
         """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""
         return self._public(self._average(x))
 
+    @exclusive
     def predict_average(self, x: Any, hedged: bool = False) -> Any:
         """f_bar_T(x), the answer of the averaged estimate: one function for i.i.d. data (Theorem excess risk).
 
@@ -94,6 +101,7 @@ class OSKAAR(OnlineLearner):
             raise ValueError("the hedged average is for rounds of one row: leave out hedged=True.")
         return self._decode(self._space, self._engine.hedged_average(self._inputs.parse(x)))
 
+    @exclusive
     def effective_dimension(self) -> float:
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
         return float(self._engine.solver.effective_dimension())
@@ -147,6 +155,21 @@ class OSKAAR(OnlineLearner):
     def _average(self, x: Any) -> Array:
         average: Array = self._engine.average(self._inputs.parse(x))
         return average
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        engine = self._engine
+        state.require_kind(engine, (ExactEngine, FeatureEngine), "the engine")
+        state.require(engine.solver.rounds == self.rounds, "the solver must have learned as many rounds")
+        if isinstance(engine, ExactEngine):
+            state.require_kind(engine.solver, ExactSolver, "the solver")
+            state.require(engine.inputs is self._inputs, "the engine must have the learner's inputs")
+            state.require(engine.solver.factor.n == self._inputs.n, "there must be as many rows as in the factor")
+            state.require(engine.solver.C.shape[1] <= self._space.p, "each coordinate must be known")
+        else:
+            state.require_kind(engine.solver, FeatureSolver, "the solver")
+            state.require_kind(engine.map, FeatureMap, "the map")
+            state.require(engine.solver.Theta.shape[1] <= self._space.p, "each coordinate must be known")
 
     def __repr__(self) -> str:
         shifted = ", shifted=True" if self.shifted else ""

@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oskaar import theory
+from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
+from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.certificate import Hindsight
@@ -102,6 +103,7 @@ class SALAMI(OnlineLearner):
         self.rate = _rate(eta, bool(project), self.kernels, bound)
         super().__init__(require_loss(loss), kernel, max_bytes)
 
+    @exclusive
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
 
@@ -110,6 +112,7 @@ class SALAMI(OnlineLearner):
         alive = self._alive()
         return alive + 1, self._mixture.weights(alive).sum(axis=0)
 
+    @exclusive
     def change_points(self) -> list[Change]:
         """When the world changed: the first round of each new world, when it was noticed, and the evidence.
 
@@ -120,6 +123,7 @@ class SALAMI(OnlineLearner):
         """
         return list(self._changes.found)
 
+    @exclusive
     def expert_weights(self) -> Array:
         """The weights (kernels or feature maps, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
@@ -267,6 +271,15 @@ class SALAMI(OnlineLearner):
         if self._schedule is None and len(alive):
             return alive
         return np.append(alive, self.rounds)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        state.require_kind(self._mixture, Mixture, "the mixture")
+        state.require_kind(self._changes, Changes, "the changes")
+        state.require_kind(self._experts, (KernelExperts, FeatureExperts), "the experts")
+        state.require(self._experts.inputs is self._inputs, "the experts must have the learner's inputs")
+        self._experts.check_state(self.rounds)
+        state.require(self._mixture.logs.shape == (self._experts.kinds, len(self._mixture.restarts)), "a weight each")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"

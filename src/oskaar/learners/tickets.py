@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -40,7 +39,7 @@ class Tickets:
     def __init__(self, first: int = 0) -> None:
         self.next = first
         self.open: dict[int, Asked] = {}
-        self.dropped: deque[int] = deque(maxlen=REMEMBERED)
+        self.dropped: dict[int, None] = {}
 
     def __len__(self) -> int:
         return len(self.open)
@@ -55,7 +54,9 @@ class Tickets:
         self.open[ticket] = asked
         while len(self.open) > max_open:
             oldest = next(iter(self.open))
-            self.dropped.append(oldest)
+            self.dropped[oldest] = None
+            if len(self.dropped) > REMEMBERED:
+                del self.dropped[next(iter(self.dropped))]
             del self.open[oldest]
         return ticket
 

@@ -163,7 +163,7 @@ def _series(values: Any) -> Array:
     """A series as rows of points."""
     try:
         rows: Array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"a series must be numbers (n,) or points (n, d), got {values!r}.") from None
     if rows.ndim not in (1, 2) or 0 in rows.shape or not np.isfinite(rows).all():
         raise ValueError(f"a series must be finite numbers (n,) or points (n, d), n >= 1, got {values!r}.")

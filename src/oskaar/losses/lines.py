@@ -60,7 +60,7 @@ class OrderedWasserstein(Loss):
             outcomes = np.arange(float(require_size("outcomes", outcomes)))
         try:
             places = np.array(outcomes, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             places = np.zeros(0)
         if places.ndim != 1 or not places.size or not np.isfinite(places).all() or (np.diff(places) <= 0).any():
             raise ValueError(f"outcomes must be a whole number >= 1 or finite places that rise, got {outcomes!r}.")

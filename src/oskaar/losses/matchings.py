@@ -43,7 +43,7 @@ class PermutationLoss(Loss):
         if self._plain and all(type(y) is tuple and len(y) == self.n for y in ys):
             try:
                 Z = np.array(ys)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 Z = np.zeros(0)
             if Z.dtype.kind == "i" and Z.ndim == 2 and (np.sort(Z, axis=1) == np.arange(self.n)).all():
                 return Z

@@ -48,7 +48,7 @@ class NDCG(RankingLoss):
         """A tuple of n relevances."""
         try:
             grades = np.zeros(0) if isinstance(y, (str, bytes, AbstractSet)) else np.asarray(y, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             grades = np.zeros(0)
         if grades.shape != (self.n,) or not np.isfinite(grades).all() or (grades < 0).any():
             raise ValueError(f"y must be a relevance >= 0 for each of the {self.n} items, got {y!r}.")

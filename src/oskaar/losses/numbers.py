@@ -62,7 +62,7 @@ def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
         raise ValueError(f"{wanted}, got {y!r}.")
     try:
         values = np.array(y, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{wanted}, got {y!r}.") from None
     if values.shape != shape:
         raise ValueError(f"{wanted}, got shape {values.shape}.")

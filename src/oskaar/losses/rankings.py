@@ -28,7 +28,7 @@ def order_from_ranks(ranks: Any, ties: bool = False) -> tuple[Any, ...]:
     """
     try:
         r = np.asarray(ranks, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"ranks must be numbers, got {ranks!r}.") from None
     if r.ndim != 1 or not len(r) or not np.isfinite(r).all():
         raise ValueError(f"ranks must be a vector of finite numbers, one for each item, got {ranks!r}.")

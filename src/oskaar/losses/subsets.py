@@ -86,7 +86,7 @@ class SubsetLoss(Loss):
     def _indicator(self, y: Any) -> Any:
         try:
             row = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=float).ravel()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             row = np.zeros(0)
         if isinstance(y, (str, bytes)) or len(row) != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
             raise ValueError(

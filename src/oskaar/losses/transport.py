@@ -69,7 +69,7 @@ def _as_costs(costs: Any) -> Array:
     """A square matrix of costs, the largest 1."""
     try:
         C = np.array(costs, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"costs must be a square matrix of numbers, got {costs!r}.") from None
     if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size:
         raise ValueError(f"costs must be a square matrix with a row for each outcome, got shape {C.shape}.")

@@ -123,9 +123,17 @@ class SeenLabels(Space):
         self.loss, self.positions, self.labels = loss, positions, labels
         self.pool, self.pooled = pool, pooled
         self._costs, self._gram = costs, gram
-        self.costs: Array = costs.view  # (candidates, labels)
-        self.gram: Array = gram.view  # (labels, labels), empty without a label kernel
         self.p = len(labels)
+
+    @property
+    def costs(self) -> Array:
+        """Delta (candidates, labels)."""
+        return self._costs.view
+
+    @property
+    def gram(self) -> Array:
+        """The label kernel (labels, labels), empty without one."""
+        return self._gram.view
 
     @property
     def c_delta(self) -> float:  # type: ignore[override]
@@ -236,5 +244,5 @@ def _itself(y: Any) -> tuple[Any]:
 def _takes_a_label(function: Callable[..., Any]) -> bool:
     try:
         return bool(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return True

@@ -1,0 +1,143 @@
+r"""Files: one zip with arrays as .npy members, a JSON manifest, and the SHA-256 of each.
+
+    arrays/0.npy, arrays/1.npy, ...     written and read without pickle
+    manifest.json                       format, version of oskaar, checksums, nodes (`state.encode`)
+    manifest.sha256                     the manifest's own checksum
+
+A file is written beside its place, flushed to disk and then moved there, so that at any moment the old file or the
+new one is whole. Reading trusts nothing: names, sizes, checksums and types are checked before they are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import secrets
+import sys
+import zipfile
+from typing import IO, Any
+
+from oskaar.state.decode import Decoder
+from oskaar.state.encode import Encoder
+from oskaar.state.errors import StateError
+from oskaar.state.members import read_array, read_text, require_plain, write_array, write_text
+from oskaar.state.names import Allowed
+
+FORMAT = 1
+"""The number of the format that is written; all from 1 to this are read."""
+
+SAFE = 2**30
+"""Files whose content is at most this large are always read; larger ones, up to 4 times their own size."""
+
+
+def save(thing: Any, path: str | os.PathLike[str]) -> None:
+    """Write the state of an object to a file, which is the old one until it is the new one.
+
+    A process that is killed on the way may leave a file `.<name>.<random>.tmp` behind, which nothing reads; remove
+    it when you like.
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    beside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            _write(thing, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    _flush_folder(folder)
+
+
+def load(path: str | os.PathLike[str], allow: Allowed = None, max_bytes: int | None = None) -> Any:
+    """Read an object from a file that `save` wrote."""
+    with open(path, "rb") as file:
+        return _read(file, os.fstat(file.fileno()).st_size, allow, max_bytes)
+
+
+def to_bytes(thing: Any) -> bytes:
+    """The same as a file, in memory."""
+    file = io.BytesIO()
+    _write(thing, file)
+    return file.getvalue()
+
+
+def from_bytes(data: bytes, allow: Allowed = None, max_bytes: int | None = None) -> Any:
+    """Read an object from what `to_bytes` made."""
+    return _read(io.BytesIO(data), len(data), allow, max_bytes)
+
+
+def _write(thing: Any, file: IO[bytes]) -> None:
+    encoder = Encoder()
+    root = encoder.value(thing, type(thing).__name__)
+    small = sum(array.nbytes for array in encoder.arrays) <= SAFE // 2  # what is larger is never compressed
+    with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+        sums = [write_array(archive, f"arrays/{i}.npy", array, small) for i, array in enumerate(encoder.arrays)]
+        manifest = {
+            "format": FORMAT,
+            "oskaar": getattr(sys.modules.get("oskaar"), "__version__", "unknown"),
+            "arrays": sums,
+            "root": root,
+            "nodes": encoder.nodes,
+        }
+        text = json.dumps(manifest, allow_nan=False, separators=(",", ":"))
+        checksum = write_text(archive, "manifest.json", text)
+        write_text(archive, "manifest.sha256", checksum)
+
+
+def _read(file: IO[bytes], size: int, allow: Allowed, max_bytes: int | None) -> Any:
+    limit = max(SAFE, 4 * size) if max_bytes is None else max_bytes
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = require_plain(archive, limit)
+            manifest = _manifest(archive, members, limit)
+            sums = manifest["arrays"]
+            expected = {"manifest.json", "manifest.sha256", *(f"arrays/{i}.npy" for i in range(len(sums)))}
+            if set(members) != expected:
+                odd = sorted(set(members) ^ expected)
+                raise StateError(f"the file must have the members that its manifest lists: {odd[:3]} are amiss.")
+            arrays = [read_array(archive, members[f"arrays/{i}.npy"], checksum) for i, checksum in enumerate(sums)]
+        return Decoder(arrays, allow).read(manifest["nodes"], manifest["root"])
+    except (StateError, MemoryError):
+        raise
+    except zipfile.BadZipFile as error:
+        raise StateError(f"the file is damaged, cut short, or not a state of oskaar: {error}.") from error
+    except Exception as error:
+        raise StateError(
+            f"the file is not a state that oskaar wrote: {type(error).__name__}: {error!s:.200}"
+        ) from error
+
+
+def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], limit: int) -> dict[str, Any]:
+    for name in ("manifest.json", "manifest.sha256"):
+        if name not in members:
+            raise StateError(f"the file is not a state of oskaar: it has no {name}.")
+    text, checksum = read_text(archive, members["manifest.json"], limit // 4)
+    if read_text(archive, members["manifest.sha256"], 64)[0] != checksum:
+        raise StateError("the file is damaged: the manifest has another checksum than is written beside it.")
+    manifest = json.loads(text)
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
+        raise StateError("the manifest must be an object with the number of its format.")
+    if not 1 <= manifest["format"] <= FORMAT:
+        raise StateError(
+            f"the file has format {manifest['format']}, written by oskaar {manifest.get('oskaar')!r:.40}; "
+            f"this version reads formats 1 to {FORMAT}: install a newer oskaar."
+        )
+    if not isinstance(manifest.get("arrays"), list) or not isinstance(manifest.get("nodes"), list):
+        raise StateError("the manifest must list arrays and nodes.")
+    return manifest
+
+
+def _flush_folder(folder: str) -> None:
+    """Make the new name last through a loss of power, where folders can be flushed."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

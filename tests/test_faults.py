@@ -1,0 +1,406 @@
+"""Kills, ctrl-C, full disks and threads: a state is the one before or the one after, never anything else."""
+
+import copy
+import errno
+import hashlib
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import saved
+
+import oskaar
+from oskaar import OSKAAR, SALAMI, BatchILE, losses
+from oskaar.guards import uninterrupted
+from oskaar.state import files
+from oskaar.state.encode import Encoder
+
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+# ---------------------------------------------------------------- kill -9 while saving
+
+
+def killed_while_saving(folder, kills):
+    """(moment of the kill, rounds of the state in the file, whether it is whole, files left behind) for each."""
+    program = Path(__file__).with_name("killing.py")
+    run = subprocess.run(
+        [sys.executable, program, folder, str(kills)], capture_output=True, env=ENVIRONMENT, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    lines = [line.split() for line in run.stdout.splitlines()]
+    found = [(moment, int(rounds), whole == "True", int(left)) for moment, rounds, whole, left in lines]
+    assert [moment for moment, *_ in found] == ["open", "write", "fsync", "replace"] + ["random"] * kills
+    assert all(whole for _, _, whole, _ in found)
+    assert all(rounds == 30 for moment, rounds, *_ in found if moment != "random")
+    assert [left for *_, left in found[:4]] == [0, 1, 1, 1]
+    return found
+
+
+def test_killed_while_saving(tmp_path):
+    killed_while_saving(tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_killed_while_saving_many_times(tmp_path):
+    found = killed_while_saving(tmp_path, 400)[4:]
+    assert {rounds for _, rounds, *_ in found} == {30, 60}
+    assert sum(left for *_, left in found) > 20  # kills that came in the middle of a save
+
+
+# ---------------------------------------------------------------- a full disk
+
+
+@pytest.mark.parametrize("after", [0, 100, 3000])
+def test_full_disk(tmp_path, monkeypatch, after):
+    """Whenever the disk is full, it is an error, the old file stays, nothing is left behind, the learner goes on."""
+    path = tmp_path / "learner.oskaar"
+    learner = OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1])
+    learner.save(path)
+    before, state = path.read_bytes(), learner.to_bytes()
+    learner.learn_one([2.0], 1)
+
+    def full(thing, file, write=files._write):
+        real, room = file.write, after
+
+        def limited(data):
+            nonlocal room
+            room -= len(data)
+            if room < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(data)
+
+        class Disk:
+            def __getattr__(self, name):
+                return limited if name == "write" else getattr(file, name)
+
+        write(thing, Disk())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_write", full)
+        with pytest.raises(OSError, match="No space left"):
+            learner.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert oskaar.load(path).to_bytes() == state
+    learner.save(path)
+    assert oskaar.load(path).rounds == 3
+
+
+def test_files_that_may_not_grow(tmp_path):
+    """The operating system itself refuses to write on."""
+    path = tmp_path / "learner.oskaar"
+    OSKAAR(losses.ZeroOne(2)).save(path)
+    before = path.read_bytes()
+    learner = BatchILE(losses.ZeroOne(2)).fit(saved.rows(300), [0, 1] * 150)
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, old[1]))
+        with pytest.raises(OSError, match="File too large"):
+            learner.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_real_full_disk(tmp_path):
+    """A file system of 64 KiB, where it may be made."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("no leave to mount a file system")
+    try:
+        path = disk / "learner.oskaar"
+        OSKAAR(losses.ZeroOne(2)).save(path)
+        before = path.read_bytes()
+        with pytest.raises(OSError, match="No space left"):
+            BatchILE(losses.ZeroOne(2)).fit(saved.rows(800, 20), [0, 1] * 400).save(path)
+        assert path.read_bytes() == before
+        assert [p.name for p in disk.iterdir()] == [path.name]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+# ---------------------------------------------------------------- ctrl-C while learning
+
+LEARNERS = saved.learners()
+INTERRUPTED = ["oskaar", "oskaar dicts", "oskaar budget", "oskaar reprojected", "salami", "salami window"]
+INTERRUPTED += ["salami geometric", "salami budget", "salami dicts"]
+
+
+class Interrupt:
+    """Sends SIGINT at the n-th line that oskaar's code runs; counts lines, and those before anything is written."""
+
+    def __init__(self, at):
+        self.at, self.count, self.writing = at, 0, 0
+
+    def __call__(self, frame, event, arg):
+        code = frame.f_code
+        if "/oskaar/" not in code.co_filename or code.co_filename.endswith("guards.py"):
+            return None
+        if event == "call" and code.co_name in ("_update", "_append") and "learners" in code.co_filename:
+            self.writing = self.writing or self.count
+        if event == "line":
+            self.count += 1
+            if self.count == self.at:
+                os.kill(os.getpid(), signal.SIGINT)
+        return self
+
+
+def run_interrupted(action, at):
+    """Whether it was interrupted, and the tracer."""
+    tracer, before, interrupted = Interrupt(at), sys.gettrace(), False
+    sys.settrace(tracer)
+    try:
+        action()
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        sys.settrace(before)
+    return interrupted, tracer
+
+
+def fingerprint(learner):
+    """All arrays of a state, and its sums."""
+    encoder, total = Encoder(), hashlib.sha256()
+    encoder.value(learner, "learner")
+    for array in encoder.arrays:
+        total.update(repr(array.shape).encode() + array.tobytes())
+    return (
+        total.hexdigest(),
+        learner.rounds,
+        learner.regret,
+        learner.surrogate_loss,
+        learner.total_loss,
+        learner._torn,
+    )
+
+
+def interrupted_at(name, how, most):
+    """Ctrl-C at up to so many lines: the state is the one before the round or the one after it."""
+    learner, xs, ys = LEARNERS[name]
+    learner = copy.deepcopy(learner)
+    learner.learn_many(xs[:23], ys[:23])  # the next row is folded into SALAMI's factor
+    before, after = fingerprint(learner), copy.deepcopy(learner)
+
+    def learn(it):
+        it.learn_one(xs[23], ys[23]) if how == "learn_one" else it.partial_fit(xs[23:24], ys[23:24])
+
+    lines = run_interrupted(lambda: learn(after), 0)[1]
+    after, found = fingerprint(after), set()
+    assert before != after
+    assert 0 < lines.writing < lines.count - 3
+    writing = range(lines.writing - 2, lines.count + 1, max(1, (lines.count - lines.writing) // most))
+    for at in [1, lines.writing // 2, *writing]:
+        twin = copy.deepcopy(learner)
+        interrupted = run_interrupted(lambda twin=twin: learn(twin), at)[0]
+        state = fingerprint(twin)
+        assert state in (before, after), f"line {at} of {lines.count}, written from {lines.writing}"
+        assert interrupted
+        found.add(state == after)
+    assert found == {False, True}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_ctrl_c_while_learning(name):
+    interrupted_at(name, "learn_one", 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("how", ["learn_one", "partial_fit"])
+def test_ctrl_c_at_many_lines(name, how):
+    interrupted_at(name, how, 60)
+
+
+LEARNER_IN_A_LOOP = """
+import signal, sys
+import numpy as np
+from oskaar import OSKAAR, SALAMI, losses
+X = np.random.default_rng(0).normal(size=(400, 3))
+for make in (lambda: OSKAAR(losses.ZeroOne(3)), lambda: SALAMI(losses.ZeroOne(3), lam=0.5)):
+    for _ in range(int(sys.argv[1])):
+        learner, other = make(), make()
+        try:
+            print("ready", flush=True)
+            while True:
+                learner.learn_one(X[learner.rounds % 400], learner.rounds % 3)
+        except KeyboardInterrupt:
+            pass
+        for t in range(learner.rounds):
+            other.learn_one(X[t % 400], t % 3)
+        print(learner.rounds, learner.to_bytes() == other.to_bytes(), flush=True)
+"""
+
+
+def interrupted_from_outside(times):
+    """A real process that learns gets a real signal at random moments."""
+    rng = np.random.default_rng()
+    command = [sys.executable, "-c", LEARNER_IN_A_LOOP, str(times)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT, text=True) as process:
+        for _ in range(2 * times):
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(rng.uniform(0.005, 0.06))
+            process.send_signal(signal.SIGINT)
+            rounds, same = process.stdout.readline().split()
+            assert same == "True", f"after {rounds} rounds"
+
+
+def test_ctrl_c_from_outside():
+    interrupted_from_outside(6)
+
+
+@pytest.mark.slow
+def test_ctrl_c_from_outside_many_times():
+    interrupted_from_outside(150)
+
+
+def test_uninterrupted_leaves_handlers_as_they_were():
+    calls = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
+    try:
+        mine = signal.getsignal(signal.SIGINT)
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            assert calls == []
+        assert calls == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is mine
+        with pytest.raises(ZeroDivisionError), uninterrupted():
+            1 / 0  # noqa: B018
+        assert signal.getsignal(signal.SIGINT) is mine
+        for other in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(signal.SIGINT, other)
+            with uninterrupted():
+                assert signal.getsignal(signal.SIGINT) is other
+        thread = threading.Thread(target=lambda: uninterrupted().__enter__())
+        thread.start()
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+@pytest.mark.parametrize("name", ["oskaar", "salami", "oskaar budget"])
+def test_an_error_in_the_middle_of_a_round_is_remembered(name, monkeypatch):
+    """What no order of steps can mend, such as a lack of memory half way, is refused from then on."""
+    learner, xs, ys = LEARNERS[name]
+    learner = copy.deepcopy(learner)
+    learner.learn_many(xs[:5], ys[:5])
+
+    def no_memory(self, block):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(learner._inputs), "append", no_memory)
+        with pytest.raises(MemoryError):
+            learner.learn_one(xs[5], ys[5])
+    for refused in (lambda: learner.predict_one(xs[0]), lambda: learner.learn_one(xs[5], ys[5]), learner.to_bytes):
+        with pytest.raises(RuntimeError, match="in the middle of learning a round"):
+            refused()
+    learner.reset()
+    learner.learn_many(xs[:5], ys[:5])
+    assert learner.rounds == 5
+
+
+# ---------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize(
+    "name", ["oskaar", "oskaar dicts", "salami", "salami geometric", "oskaar budget", "salami budget"]
+)
+def test_threads_that_predict_while_one_learns(name):
+    """Every answer is that of the learner after some whole number of rounds."""
+    learner, xs, ys = LEARNERS[name]
+    learner, reference = copy.deepcopy(learner), copy.deepcopy(learner)
+    asked, known = xs[0], {}
+    learner.learn_many(xs[:2], ys[:2])
+    reference.learn_many(xs[:2], ys[:2])
+    for x, y in zip(xs[2:], ys[2:]):
+        known[reference.estimate(asked).tobytes()] = reference.predict_one(asked)
+        reference.learn_one(x, y)
+    known[reference.estimate(asked).tobytes()] = reference.predict_one(asked)
+    stop, problems, answers = threading.Event(), [], [0, 0]
+
+    def predict(which):
+        try:
+            while not stop.is_set():
+                estimate = learner.estimate(asked).tobytes()
+                if estimate not in known:
+                    problems.append("an estimate of no round")
+                if learner.predict_one(asked) not in known.values() or len(learner.predict_many(xs[:3])) != 3:
+                    problems.append("an answer of no round")
+                answers[which] += 1
+        except Exception as error:
+            problems.append(repr(error))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    threads = [threading.Thread(target=predict, args=(which,)) for which in range(2)]
+    try:
+        for thread in threads:
+            thread.start()
+        for x, y in zip(xs[2:], ys[2:]):
+            learner.learn_one(x, y)
+            time.sleep(0.0005)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    assert not problems, problems[:3]
+    assert min(answers) > 0
+    assert learner.to_bytes() == reference.to_bytes()
+
+
+def test_threads_that_learn_take_turns():
+    learner = OSKAAR(losses.ZeroOne(3))
+    X = saved.rows(90)
+    threads = [threading.Thread(target=learner.learn_many, args=(X[i::3], [i] * 30)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert learner.rounds == 90
+    assert learner._engine.solver.factor.n == 90
+
+
+def test_a_stream_refuses_what_it_did_not_learn():
+    learner = SALAMI(losses.ZeroOne(3))
+    X = saved.rows(80)
+    stream = learner.stream(X, [0, 1, 2, 0] * 20)
+    next(stream)
+    learner.predict_one(X[0])
+    learner.learn_one(X[0], 1)
+    with pytest.raises(RuntimeError, match="must not learn anything else"):
+        next(stream)
+
+
+def test_saving_while_learning(tmp_path):
+    """What is saved by one thread while another learns is the state after a whole round."""
+    learner = SALAMI(losses.ZeroOne(3), lam=0.5)
+    X, path = saved.rows(60), tmp_path / "learner.oskaar"
+    thread = threading.Thread(target=learner.learn_many, args=(X[:1], [0]))
+    thread.start()
+    thread.join()
+    thread = threading.Thread(target=lambda: [learner.learn_one(x, i % 3) for i, x in enumerate(X[1:], 1)])
+    thread.start()
+    while thread.is_alive():
+        learner.save(path)
+        again = oskaar.load(path)
+        other = SALAMI(losses.ZeroOne(3), lam=0.5)
+        for i in range(again.rounds):
+            other.learn_one(X[i], i % 3)
+        assert again.to_bytes() == other.to_bytes()
+    thread.join()
+    assert pickle.loads(pickle.dumps(learner)).rounds == 60
+    assert Path(path).exists()
