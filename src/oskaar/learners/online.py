@@ -380,11 +380,12 @@ class OnlineLearner(Predictor):
         self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
     ) -> Rounds:
         """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
-        rows = spans(ends)
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
-        errors = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
-        surrogates = np.add.reduceat(errors, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
+        surrogates = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
+        if len(ends) < len(surrogates):  # the mean over the rows of each round
+            rows = spans(ends)
+            surrogates = np.add.reduceat(surrogates, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
         gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
         return Rounds(answers, losses, optima, surrogates, G, ends, gap)
 
@@ -408,9 +409,9 @@ class OnlineLearner(Predictor):
         self._inputs.append(block)
         self._space = space
         self.rounds += len(happened.losses)
-        self.total_loss += float(happened.losses.sum())
-        self.regret += float((happened.losses - happened.optima).sum())
-        self.surrogate_loss += float(happened.surrogate_losses.sum())
+        self.total_loss += _total(happened.losses)
+        self.regret += _total(happened.losses - happened.optima)
+        self.surrogate_loss += _total(happened.surrogate_losses)
         self._gap += happened.gap
 
     def _public(self, G: Array) -> Array:
@@ -434,3 +435,7 @@ class OnlineLearner(Predictor):
 def _require_parts(parts: int, rows: int, where: str = "") -> None:
     if parts != rows:
         raise ValueError(f"{where}y must have a part for each row of x, got {parts} parts for {rows} rows.")
+
+
+def _total(values: Array) -> float:
+    return float(values[0]) if len(values) == 1 else float(values.sum())
