@@ -107,6 +107,24 @@ def adversarial(axes, lengths, seeds):
     finish(axes, lengths, "labels against the learner (1)", "regret")
 
 
+def budgeted(axes, lengths, seeds):
+    """The same noisy world with at most so many inputs kept: what a budget costs, at the lam of the exact learner."""
+    progress("budgets")
+    loss = losses.Ordinal(5)
+    found = {name: np.zeros((seeds, len(lengths))) for name in ("all inputs", "budget 40", "budget 20", "budget 10")}
+    for i, T in enumerate(lengths):
+        for s in range(seeds):
+            stream = streams.drifting(loss, T, labels=5, seed=s)
+            for name, values in found.items():
+                budget = None if name == "all inputs" else int(name.split()[1])
+                learner = OSKAAR(loss, stream.kernel, theory.stationary_lam(T), budget=budget)
+                values[s, i] = risk(stream, run(learner, stream).predictions)
+        progress(f"  T = {T}")
+    for (name, values), color, marker in zip(found.items(), (RED, BLUE, GREEN, ORANGE), "so^v", strict=True):
+        curve(axes, lengths, values, name, color, marker)
+    finish(axes, lengths, "OSKAAR with a budget, noisy i.i.d.", "cumulative excess risk")
+
+
 def main(long=(125, 250, 500, 1000, 2000, 4000), short=(125, 250, 500, 1000, 2000), seeds=5):
     figure, axes = plt.subplots(2, 3, figsize=(14.5, 8.4), layout="constrained")
     stationary(axes[0, 0], long, seeds)
@@ -114,5 +132,5 @@ def main(long=(125, 250, 500, 1000, 2000, 4000), short=(125, 250, 500, 1000, 200
     adversarial(axes[0, 2], (64, 128, 256, 512), 3)
     abrupt(axes[1, 0], short, seeds)
     drift(axes[1, 1], short, seeds)
-    axes[1, 2].axis("off")  # the place of the budgeted learner against the exact one
+    budgeted(axes[1, 2], long, seeds)
     save(figure, "theory-regret")

@@ -164,8 +164,22 @@ def _sequence(kind: str) -> Callable[[Encoder, Any], dict[str, Any]]:
     return lambda encoder, things: {kind: encoder._values(things)}
 
 
+def _unordered(kind: str) -> Callable[[Encoder, Any], dict[str, Any]]:
+    return lambda encoder, things: {kind: encoder._values(sorted(things, key=_rank))}
+
+
+def _rank(thing: Any) -> tuple[str, str]:
+    """An order of the members of a set that does not depend on how it came about."""
+    if isinstance(thing, frozenset):
+        return "frozenset", str(sorted(map(_rank, thing)))
+    if isinstance(thing, tuple):
+        return "tuple", str(list(map(_rank, thing)))
+    return type(thing).__name__, repr(thing)
+
+
 _WRITERS: dict[type, Callable[[Encoder, Any], dict[str, Any]]] = {
-    **{kind: _sequence(kind.__name__) for kind in (list, tuple, set, frozenset)},
+    **{kind: _sequence(kind.__name__) for kind in (list, tuple)},
+    **{kind: _unordered(kind.__name__) for kind in (set, frozenset)},
     int: lambda _, number: {"int": hex(number)},
     float: lambda _, number: {"float": repr(number)},
     bytes: lambda _, text: {"bytes": b64encode(text).decode()},
