@@ -120,6 +120,11 @@ class Sequence(Loss):
         """All coordinates; with learned transitions, the counts too."""
         return LearnedChain(self) if self.learned else super().space()
 
+    def repeated(self, part: Any, n: int) -> tuple[Any, ...]:
+        """The symbol at each place, or the allowed sequence that has it most often."""
+        z = (part,) * n
+        return z if self.allowed is None else self.decode(self.embed(z))
+
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """The allowed sequences of length 1, 2, ... as long as they are few."""
         return (z for z in self.labels() if self.allowed is None or self._is_allowed(z))
