@@ -216,10 +216,9 @@ def whole_file(sentences, best, everything):
         parts = [slice(i * len(heads) // 4, (i + 1) * len(heads) // 4) for i in range(4)]
         quarters = ", ".join(f"{attachment(answers[part], sentences[part]):.4f}" for part in parts)
         score, spent = attachment(answers, sentences), time.process_time() - start
-        print(
-            f"     {name}, {wide + 1} features: attachment {score:.4f} ({quarters}), {spent:.0f} s of CPU", flush=True
-        )
-        report(f"attachment, the whole file, {name}, {wide + 1} features, less the best rule", score - best, 0, True)
+        what = f"the whole file, {name}, {wide + 1} features"
+        print(f"     {what}: attachment {score:.4f} (by quarters {quarters}), {spent:.0f} s of CPU", flush=True)
+        report(f"attachment, {what}, less the best rule", score - best, 0, at_least=True)
 
 
 def by_networkx(S):

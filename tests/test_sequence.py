@@ -172,7 +172,7 @@ def test_answers_are_bayes_rule(seed, whole, lam):
     assert learner.regret_bound() == np.inf  # nothing is claimed
 
 
-@settings(max_examples=25)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.booleans())
 def test_learned_transitions_with_allowed_answers(seed, whole):
     """Of the allowed sequences, the one with the least expected loss under Bayes' rule, or the most probable."""
@@ -181,10 +181,10 @@ def test_learned_transitions_with_allowed_answers(seed, whole):
     matrix = (rng.random((k + 1, k + 1)) < 0.6).astype(int)
     matrix[0, 0] = matrix[0, k] = matrix[k, 0] = 1
     loss = losses.Sequence(k, "learned", whole=whole, allowed=matrix)
-    space, labels = loss.space(), [tuple(rng.integers(k, size=4).tolist()) for _ in range(6)]
+    space, labels = loss.space(), [tuple(rng.integers(k, size=4).tolist()) for _ in range(20)]
     for y in labels:
         space = space.extended(y)
-    G = np.hstack([rng.normal(size=(n, k)) / 9, rng.uniform(0.05, 0.1, size=(n, 1))])
+    G = np.hstack([rng.choice([0.1, 0.5]) * rng.normal(size=(n, k)), rng.uniform(0.05, 0.1, size=(n, 1))])
     one_hots = [v[:k] / np.sqrt(0.99 / (1 - 1 / k)) / (v[k] / 0.1) + 1 / k for v in G]
     factors, chain = naive.learned_factors(one_hots, labels, k), naive.learned_chain(labels, k)
     logs = np.log(factors), *(np.log(part) for part in chain)
