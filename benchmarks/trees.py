@@ -8,8 +8,8 @@ lam = 1 throughout, one kernel. Features were chosen on this file: four sets, in
 ridge regression in feature space (refitted every 20 or 40 sentences) over the whole file, 0.619 to 0.705: the figures
 are not blind. The exact learners see a few short sentences; the whole file is for learners in feature space, on the
 plain columns and the beliefs (WIDE, `stream_features` without hashed columns) or on the dependents' tags by distance
-and the beliefs (NARROW). No other columns and no other lam or eta were tried with these learners. With --all: POS-pair
-rule 0.6668, OSKAAR 0.7126 (NARROW) and 0.7159 (WIDE), SALAMI 0.7169 (NARROW).
+and the beliefs (NARROW). No other columns and no other lam or eta were tried with these learners. With --all: the
+POS-pair rule 0.6668, OSKAAR 0.7126 (NARROW) and 0.7159 (WIDE), SALAMI 0.7169 (NARROW).
 The data do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
 
