@@ -6,7 +6,8 @@ rule that joins transitions and estimates was chosen there too, among: sequence 
 freed of KAAR's shrinkage; clipped or projected on the simplex, smoothed by fixed amounts or by one of each symbol;
 counts smoothed by 1, 1/2, 1/10 or by symbol shares; and, beside them, fixed weights on the logarithms of the chain.
 With --all, every one of the 6877 words is answered before it is learned, in file order and in constant memory: the
-same kernel and lam on Nystrom features, one budget (BUDGET), no other was tried.
+same kernel and lam on Nystrom features. Two budgets were tried: 1000 letters, 0.7535 without and 0.8080 with learned
+transitions; 3000 (--budget 3000), 0.8106 and 0.8623. Most frequent letter 0.0962, repeat the last 0.0544.
 """
 
 import time
@@ -153,6 +154,7 @@ def main():
     parser = arguments_with_folder(__doc__)
     parser.add_argument("--folds", type=int, default=1, help="how many folds to run prequentially; 10 need 11 GB")
     parser.add_argument("--all", action="store_true", help="all words prequentially on a budget: some minutes")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="how many letters are kept for that")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     decoders(rng)
@@ -169,9 +171,9 @@ def main():
     prequential(some)
     if options.all:
         agreement(train[:200], budget=2000)
-        prequential(train, BUDGET)
+        prequential(train, options.budget)
         blind(words)
-        prequential(words, BUDGET)
+        prequential(words, options.budget)
 
 
 if __name__ == "__main__":
