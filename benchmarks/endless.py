@@ -85,7 +85,7 @@ def million(rounds):
     )
     report(f"bytes held after {learner.rounds} rounds over those after 10000", learner.cost().bytes / held, 1.05)
     print(
-        f"     resident: {before:.0f} MiB after 10000 rounds, {resident():.0f} MiB after {learner.rounds}, with the data"
+        f"     resident: {before:.0f} MiB after 10000 rounds, {resident():.0f} MiB after {learner.rounds} with data"
     )
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from strategies import lams
 
 from oskaar import OSKAAR, SALAMI, checks, features, kernels, losses, replay
+from oskaar.learners import experts
 from oskaar.solvers.features import LEAST_OPEN, FeatureSolver
 from oskaar.solvers.starts import outlives
 
@@ -204,6 +205,31 @@ def test_new_experts_take_new_features(rng, one_by_one):
     np.testing.assert_allclose(estimates, expected, atol=1e-8)
     in_use = {s // period for s in learner._experts.starts_alive}
     assert len(learner._experts.maps[0]) == len(in_use | {T // period})
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted):
+    """Rounds hedged in feature space: experts share products where, and only where, they share features."""
+    monkeypatch.setattr(experts, "ROUNDS", 2)
+    sizes = rng.integers(1, 4, size=32)
+    sizes[[3, 12, 20, 27]] = 120  # each fills the newest version
+    X = [rng.normal(size=(n, 2)) for n in sizes]
+    ys = [[int(x[0] > 0) for x in rows] for rows in X]
+    learner = SALAMI(losses.PerRow(losses.ZeroOne(2)), features=Turning(), lam=[0.5, 2.0], shifted=shifted)
+    assert learner._experts.period == 8
+    scales = [1.0] + [2.0 if X[t - 1][-1, 0] > 0 else 3.0 for t in (8, 16, 24)]
+    rows, Phi = np.concatenate(X), np.concatenate([losses.ZeroOne(2).embed_many(y) for y in ys])
+
+    def gram(s):
+        return scales[s // 8] ** 2 * rows @ rows.T
+
+    def lives(s, t):
+        return bool(outlives(np.array([s]), t)[0])
+
+    expected = naive.salami([gram], Phi, np.cumsum(sizes), [0.5, 2.0], 0.5, True, shifted, lives=lives)[0]
+    np.testing.assert_allclose(np.concatenate(replay(learner, X, ys).estimates), expected, atol=1e-8)
+    assert len(learner._experts.maps[0]) == 5
+    assert learner._experts.starts[0].stack.U.shape[2] < 120  # no room is kept for rows that are never open
 
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from strategies import blocks, lams
 
-from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, checks, kernels, losses, replay
 from oskaar.losses import Loss
 from oskaar.losses.base import first_best
 
@@ -189,6 +189,45 @@ def test_a_learner_that_does_not_answer(rng):
     xs, ys = stream(rng, 6)
     result = replay(Silent(), xs, ys, loss=LOSSES["free"])
     assert result.losses.tolist() == [np.mean([c != "a" for c in y]) for y in ys]
+
+
+@kinds
+def test_baselines_repeat_row_by_row(kind, rng):
+    """The last row's label, and the most frequent of all rows so far (the latest of equals), for each row to come."""
+    loss, (xs, ys) = LOSSES[kind], stream(rng, 30)
+    last, most = (replay(rival(loss), xs, ys) for rival in (RepeatLast, MostFrequent))
+    assert last.predictions[0] is None is most.predictions[0]
+    before = list(ys[0])
+    for x, y, a, b in zip(xs[1:], ys[1:], last.predictions[1:], most.predictions[1:], strict=True):
+        top = max(map(before.count, before))
+        reached = {c: [i for i, d in enumerate(before) if d == c][top - 1] for c in before if before.count(c) == top}
+        for z, symbol in ((a, before[-1]), (b, max(reached, key=reached.get))):
+            if kind == "allowed" and symbol == "a":
+                assert list(z).count("a") == (len(x) + 1) // 2
+                assert "aa" not in "".join(z)
+            else:
+                assert list(z) == [symbol] * len(x)
+        before += y
+    sparse = RepeatLast(loss).fit(xs, ys)
+    assert sparse.predict([csr_array(x) for x in xs[:3]]) == sparse.predict(xs[:3])
+
+
+@pytest.mark.parametrize("rival", [RepeatLast, MostFrequent])
+@pytest.mark.parametrize("loss", [losses.Documents(), losses.DependencyTree()])
+def test_baselines_where_rows_have_no_labels(rival, loss):
+    with pytest.raises(ValueError, match=f"{rival.__name__} needs rows with labels of their own.*compare with"):
+        rival(loss)
+    with pytest.raises(ValueError, match="none can be repeated"):
+        loss.repeated(1, 3)
+
+
+def test_a_refused_label_leaves_a_baseline_as_it_was():
+    for rival in (RepeatLast(LOSSES["free"]), MostFrequent(LOSSES["free"])):
+        rival.fit([[[0.0]]], ["b"])
+        before = pickle.dumps(rival)
+        with pytest.raises(ValueError, match="unknown symbol"):
+            rival.learn_one([[0.0], [0.0]], ["a", "z"])
+        assert pickle.dumps(rival) == before
 
 
 # ------------------------------------------------------------------ check_loss on parts of one's own

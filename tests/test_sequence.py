@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oskaar import OSKAAR, checks, kernels, losses
+from oskaar import OSKAAR, checks, kernels, losses, replay
 from oskaar.losses import viterbi
 
 BIO = ["O", "B-x", "I-x", "B-y", "I-y"]
@@ -172,6 +172,50 @@ def test_answers_are_bayes_rule(seed, whole, lam):
     assert learner.regret_bound() == np.inf  # nothing is claimed
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.booleans())
+def test_learned_transitions_with_allowed_answers(seed, whole):
+    """Of the allowed sequences, the one with the least expected loss under Bayes' rule, or the most probable."""
+    rng = np.random.default_rng(seed)
+    k, n = 3, int(rng.integers(1, 5))
+    matrix = (rng.random((k + 1, k + 1)) < 0.6).astype(int)
+    matrix[0, 0] = matrix[0, k] = matrix[k, 0] = 1
+    loss = losses.Sequence(k, "learned", whole=whole, allowed=matrix)
+    space, labels = loss.space(), [tuple(rng.integers(k, size=4).tolist()) for _ in range(20)]
+    for y in labels:
+        space = space.extended(y)
+    G = np.hstack([rng.choice([0.1, 0.5]) * rng.normal(size=(n, k)), rng.uniform(0.05, 0.1, size=(n, 1))])
+    one_hots = [v[:k] / np.sqrt(0.99 / (1 - 1 / k)) / (v[k] / 0.1) + 1 / k for v in G]
+    factors, chain = naive.learned_factors(one_hots, labels, k), naive.learned_chain(labels, k)
+    logs = np.log(factors), *(np.log(part) for part in chain)
+    P = naive.sequence_marginals(factors, *chain)
+    values = {
+        z: naive.path_score(z, *logs) if whole else sum(P[i, s] for i, s in enumerate(z))
+        for z in naive.all_paths(n, k)
+        if all(matrix[a, b] for a, b in zip([-1, *z], [*z, -1]))
+    }
+    z = space.decode_round(G)
+    assert z in values
+    assert values[z] == pytest.approx(max(values.values()), abs=1e-9)
+    assert loss.optimum(z) == 0 == loss(z, z)
+
+
+def test_learned_transitions_with_allowed_answers_in_a_stream(rng):
+    """Answers obey the matrix from the first round on, and are those without it where these are allowed."""
+    tags = ["O", "B-x", "I-x"]
+    ways = losses.bio_transitions(tags)
+    free, bound = losses.Sequence(tags, "learned"), losses.Sequence(tags, "learned", allowed=ways)
+    checks.check_loss(bound)
+    rounds = [rng.normal(size=(n, 2)) for n in rng.integers(1, 7, size=40)]
+    labels = [[tags[int(v[0] > 0) + int(v[0] > 0 and i > 0)] for i, v in enumerate(x)] for x in rounds]
+    answers = [replay(OSKAAR(loss, kernels.Gaussian() + 1.0, lam=0.1), rounds, labels) for loss in (free, bound)]
+    fine = [naive.spans_are_well_formed(z, closing=False) for z in answers[0].predictions]
+    assert not all(fine)
+    for z, other, same in zip(answers[1].predictions, answers[0].predictions, fine, strict=True):
+        assert naive.spans_are_well_formed(z, closing=False)
+        assert z == other or not same
+
+
 def test_transitions_help(rng):
     """Noisy sights of 0, 1, 2, 0, 1, 2, ...: what comes next is known after a while."""
     labels = [tuple((int(s) + i) % 3 for i in range(6)) for s in rng.integers(3, size=150)]
@@ -223,6 +267,8 @@ def test_labels_that_are_taken():
         (lambda: losses.Sequence("ab", [[np.nan, 1], [1, 0]]), "must be 0 or 1"),
         (lambda: losses.Sequence("ab", "fixed"), "None, 'learned' or a 0/1 matrix"),
         (lambda: losses.Sequence("ab", whole=True), "needs transitions='learned'"),
+        (lambda: losses.Sequence("ab", "learned", allowed=np.zeros((3, 3))), "allow nothing"),
+        (lambda: losses.Sequence("ab", allowed=np.ones((2, 2))), "goes with transitions='learned'"),
         (lambda: losses.Sequence([]), "at least one symbol"),
         (lambda: losses.Sequence("aa"), "listed once"),
         (lambda: losses.bio_transitions(["O", "X-y"]), "look like 'B-city'"),
@@ -238,6 +284,7 @@ def test_names():
     assert repr(losses.Sequence(2)) == "Sequence([0, 1], transitions=None)"
     assert "'learned', whole=True" in repr(losses.Sequence(2, "learned", whole=True))
     assert "a matrix" in repr(losses.Sequence(2, np.ones((2, 2))))
+    assert "'learned', allowed=a matrix" in repr(losses.Sequence(2, "learned", allowed=np.ones((2, 2))))
 
 
 @pytest.mark.realdata

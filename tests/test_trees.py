@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay, streams
+from oskaar import OSKAAR, SALAMI, BatchILE, checks, features, kernels, losses, replay, streams
 from oskaar.losses.arborescence import best_tree
 
 TREES = {n: naive.trees(n) for n in range(1, 6)}
@@ -224,6 +224,26 @@ def test_salami_is_the_naive_mixture(shifted, rng):
     G = naive.salami([K], Phi, ends, [0.5], 0.5, True, shifted)[0]
     result = replay(SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, shifted=shifted), xs, ys)
     np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("mapped", [False, True], ids=["kernel", "features"])
+def test_salami_with_geometric_restarts(mapped, shifted, rng):
+    """A restart at s lives for 4 times the largest power of 2 in s; sentences of 1 to 11 tokens, 1 to 121 arcs."""
+    xs, ys = sentences(rng, rounds=20)
+    for t, n in ((6, 11), (13, 10), (14, 5)):
+        xs[t], ys[t] = rng.normal(size=(n * n, 2)), tuple(range(n))
+    loss, ends, X = losses.DependencyTree(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
+    K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
+    given = {"features": features.Linear(2)} if mapped else {"kernel": kernels.Gaussian()}
+    lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
+    Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
+    G = naive.salami([K], Phi, ends, lams, 0.5, True, shifted, lives=lives)[0]
+    slow, fast = (SALAMI(loss, lam=lams, eta=0.5, restarts="geometric", shifted=shifted, **given) for _ in range(2))
+    np.testing.assert_allclose(np.vstack(replay(fast, xs, ys).estimates), G, atol=1e-8)
+    for x, y, end in zip(xs, ys, ends, strict=True):
+        np.testing.assert_allclose(slow.estimate(x), G[end - len(x) : end], atol=1e-8)
+        slow.learn_one(x, y)
 
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])

@@ -1,8 +1,13 @@
-"""Baselines that ignore the input: honest company for every figure."""
+"""Baselines that ignore the input: honest company for every figure.
+
+Where a round is made of parts whose rows have labels of their own (sequences, mini-batches), these are what is
+repeated and counted: rounds differ in length, and hardly any two have one label.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any, Self
 
 from oskaar.guards import exclusive, uninterrupted
@@ -12,27 +17,42 @@ from oskaar.losses.trick import label_key
 
 
 class _Blind(Predictor):
-    """A learner that never looks at x."""
+    """A learner that looks at nothing of x but how many rows it has."""
 
     def __init__(self, loss: Loss) -> None:
         self.loss = require_loss(loss)
+        if loss.parts and type(loss).repeated is Loss.repeated:
+            raise ValueError(
+                f"{type(self).__name__} needs rows with labels of their own, and those of {loss!r} have none: "
+                "compare with a rule for that structure, such as the order of the file or attach-to-the-left."
+            )
         self._lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        self._answer: Any = None
+        self._seen, self._answer = False, None
 
     def predict_one(self, x: Any) -> Any:
-        """The same for every x; None before the first label."""
-        return self._answer
+        """The same for every x, or for every row of it; None before the first label."""
+        if not self._seen or not self.loss.parts:
+            return self._answer
+        return self.loss.repeated(self._answer, x.shape[0] if hasattr(x, "shape") else len(x))
 
     def predict_many(self, xs: Any) -> list[Any]:
-        """The same for every x."""
-        return [self._answer for _ in xs]
+        """The same for every x, or for every row of it."""
+        return [self.predict_one(x) for x in xs]
 
+    @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn a label."""
+        y = self.loss.check(y)
+        with uninterrupted():
+            self._learn(y if self.loss.parts else [y])
+            self._seen = True
+
+    def _learn(self, labels: Iterable[Any]) -> None:
+        """Learn the label of a round of one row, or those of its rows."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -47,20 +67,21 @@ class _Blind(Predictor):
 
 
 class RepeatLast(_Blind):
-    """The last label again.
+    """The last label again; the last row's, for every row, where a round is made of parts.
 
     >>> from oskaar import losses
     >>> RepeatLast(losses.ZeroOne("ab")).fit([[0], [1]], ["a", "b"]).predict_one([2])
     'b'
+    >>> RepeatLast(losses.Sequence("ab")).fit([[[0], [1]]], ["ab"]).predict_one([[2], [3], [4]])
+    ('b', 'b', 'b')
     """
 
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Keep it."""
-        self._answer = self.loss.check(y)
+    def _learn(self, labels: Iterable[Any]) -> None:
+        *_, self._answer = labels
 
 
 class MostFrequent(_Blind):
-    """The label seen most often, the latest of equals.
+    """The label seen most often, the latest of equals; of all rows, where a round is made of parts.
 
     >>> from oskaar import losses
     >>> MostFrequent(losses.ZeroOne("ab")).fit([[0], [1], [2]], ["a", "b", "a"]).predict_one([3])
@@ -73,12 +94,9 @@ class MostFrequent(_Blind):
         self._counts: dict[Any, int] = {}
         self._most = 0
 
-    @exclusive
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Count it."""
-        y = self.loss.check(y)
-        key = label_key(y)
-        with uninterrupted():
+    def _learn(self, labels: Iterable[Any]) -> None:
+        for y in labels:
+            key = label_key(y)
             self._counts[key] = self._counts.get(key, 0) + 1
             if self._counts[key] >= self._most:
                 self._most, self._answer = self._counts[key], y

@@ -66,6 +66,13 @@ class Loss(ABC):
         """How many rows a round has that is answered by z, for losses on parts: one for each item of z."""
         return len(z)
 
+    def repeated(self, part: Any, n: int) -> Any:
+        """The answer that says `part`, a label of one row, for each of n rows: for baselines that never look.
+
+        For losses on parts whose rows have labels of their own.
+        """
+        raise ValueError(f"the rows of a round of {self!r} have no labels of their own: none can be repeated.")
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi of many labels, as rows."""
         rows = [np.atleast_2d(self.embed(y)) for y in ys]

@@ -37,9 +37,12 @@ class Sequence(Loss):
         the last row says what may come first and the last column what may come last (`bio_transitions` makes
         one). The best allowed answer, by Viterbi, exact for any sign, n k^2 steps. Labels need not be allowed.
         "learned": how often symbols follow each other, start and end is counted as labels come, and joined with
-        the estimate by Bayes' rule (`LearnedChain`); nothing is to be tuned. phi has one more coordinate.
+        the estimate by Bayes' rule (`LearnedChain`); nothing is to be tuned. phi has one more coordinate. The
+        answer is the most probable symbol at each place (marginals, forwards and back), the best for this loss.
     whole: with learned transitions, answer with the most probable sequence (Viterbi) in place of the most
         probable symbol at each place: more sequences right as a whole, more places wrong.
+    allowed: with learned transitions, a 0/1 matrix as above that every answer has to obey: the allowed sequence
+        with the least expected loss, or with whole=True the most probable one; both by Viterbi, exact.
 
     >>> loss = Sequence("ab", transitions=[[0, 1], [1, 1]])                    # never "aa"
     >>> loss("ab", "aa"), loss.decode(loss.embed("aaa")), loss.optimum("aaa")
@@ -53,6 +56,7 @@ class Sequence(Loss):
         alphabet: int | Iterable[Hashable],
         transitions: Literal["learned"] | ArrayLike | None = None,
         whole: bool = False,
+        allowed: ArrayLike | None = None,
     ) -> None:
         self.symbols = Names(alphabet, "symbol")
         self.learned = isinstance(transitions, str)
@@ -60,9 +64,12 @@ class Sequence(Loss):
             raise ValueError(f"transitions must be None, 'learned' or a 0/1 matrix, got {transitions!r}.")
         if whole and not self.learned:
             raise ValueError("whole=True asks for the most probable sequence: it needs transitions='learned'.")
+        if allowed is not None and not self.learned:
+            raise ValueError("allowed= goes with transitions='learned': give the matrix alone as transitions.")
         k = len(self.symbols)
         self.whole = bool(whole)
-        self.allowed = None if transitions is None or self.learned else _allowed(transitions, k)
+        matrix = allowed if self.learned else transitions
+        self.allowed = None if matrix is None else _allowed(matrix, k)
         self.p = k + self.learned
         self.c_delta = np.inf if self.learned else 1 - 1 / k
         self._scale = np.sqrt((1 - _MASS**2 if self.learned else 1.0) / (1 - 1 / k if k > 1 else 1.0))
@@ -102,10 +109,8 @@ class Sequence(Loss):
     def decode(self, g: Array) -> tuple[Any, ...]:
         """The best allowed sequence; what has been learned of transitions is the learner's, not the loss's."""
         scores = np.asarray(g)[:, : len(self.symbols)]
-        if self.allowed is None:
-            return self.named(first_best(scores))
-        allowed, starts, ends = (np.where(mask, 0.0, -np.inf) for mask in _masks(self.allowed))
-        return self.named(best_path(scores, allowed, starts, ends))
+        penalties = self.penalties()
+        return self.named(first_best(scores) if penalties is None else best_path(scores, *penalties))
 
     def optimum(self, y: Any) -> float:
         """0, unless y is not allowed."""
@@ -114,6 +119,11 @@ class Sequence(Loss):
     def space(self) -> Space:
         """All coordinates; with learned transitions, the counts too."""
         return LearnedChain(self) if self.learned else super().space()
+
+    def repeated(self, part: Any, n: int) -> tuple[Any, ...]:
+        """The symbol at each place, or the allowed sequence that has it most often."""
+        z = (part,) * n
+        return z if self.allowed is None else self.decode(self.embed(z))
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """The allowed sequences of length 1, 2, ... as long as they are few."""
@@ -126,6 +136,13 @@ class Sequence(Loss):
             if self.allowed is None or reachable(n, *_masks(self.allowed)):
                 yield from product(self.symbols.names, repeat=n)
             total, n = total + k**n, n + 1
+
+    def penalties(self) -> tuple[Array, Array, Array] | None:
+        """Logarithms of what may follow what, come first and come last: 0 or -inf; None where all is allowed."""
+        if self.allowed is None:
+            return None
+        pair, start, end = (np.where(mask, 0.0, -np.inf) for mask in _masks(self.allowed))
+        return pair, start, end
 
     def named(self, places: Any) -> tuple[Any, ...]:
         """The symbols at these places of the alphabet."""
@@ -148,7 +165,8 @@ class Sequence(Loss):
 
     def __repr__(self) -> str:
         kind = "'learned'" if self.learned else "None" if self.allowed is None else "a matrix"
-        return f"Sequence({self.symbols.names}, transitions={kind}{', whole=True' if self.whole else ''})"
+        more = ", whole=True" * self.whole + ", allowed=a matrix" * (self.learned and self.allowed is not None)
+        return f"Sequence({self.symbols.names}, transitions={kind}{more})"
 
 
 def _allowed(transitions: Any, k: int) -> NDArray[np.bool_]:

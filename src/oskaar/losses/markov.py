@@ -11,7 +11,9 @@ symbol had been seen once more (Laplace): the chain's rows, the shares P(s), and
     P(s | x_i) = (t [estimate on the simplex]_s + k P(s)) / (t + k)                                              (2)
 
 The answer is the symbol with the largest marginal of (1) at each place, which is the best under Hamming loss, or
-its largest sequence, which is the best under the 0-1 loss of whole sequences.
+its largest sequence, which is the best under the 0-1 loss of whole sequences. Where answers have to be allowed, it is
+the allowed z with the largest sum_i P(s_i = z_i | x), or the largest (1), by Viterbi: again the best of either loss.
+The chain is that of the labels, which need not be allowed.
 """
 
 from __future__ import annotations
@@ -78,10 +80,16 @@ class LearnedChain(FixedSpace):
         chain /= chain.sum(axis=1, keepdims=True)
         factors = self._factors(G, counts[:, :-1].sum(axis=0))
         parts = chain[:-1, :-1], chain[-1, :-1], chain[:-1, -1]
+        return [self.loss.named(self._answer(factors[lo:hi], parts)) for lo, hi in spans(ends)]
+
+    def _answer(self, factors: Array, chain: tuple[Array, Array, Array]) -> Any:
+        """The places of the best symbols for the factors (n, k) of one sequence."""
+        penalties = self.loss.penalties()
         if self.loss.whole:
-            logs, (pair, start, end) = np.log(factors), map(np.log, parts)
-            return [self.loss.named(best_path(logs[lo:hi], pair, start, end)) for lo, hi in spans(ends)]
-        return [self.loss.named(first_best(marginals(factors[lo:hi], *parts))) for lo, hi in spans(ends)]
+            logs = [np.log(part) for part in chain]
+            return best_path(np.log(factors), *(logs if penalties is None else map(np.add, logs, penalties)))
+        P = marginals(factors, *chain)
+        return first_best(P) if penalties is None else best_path(P, *penalties)
 
     def _factors(self, G: Array, seen: Array) -> Array:
         """P(s | x_i) / P(s) of (1), for each row."""

@@ -64,6 +64,10 @@ class PerRow(Loss):
         """The mean over rows."""
         return float(np.mean([self.row.optimum(item) for item in y]))
 
+    def repeated(self, part: Any, n: int) -> list[Any]:
+        """The same for each row."""
+        return [part] * n
+
     def outputs(self) -> Iterable[Any]:
         """Rounds of one row: one of each output; and rounds of two where there are few."""
         return self._rounds(self.row.outputs)

@@ -13,7 +13,7 @@ For one row and nothing open this is g = u Theta / (1 + |u|^2). Once there are a
 into A and B, and P and Theta are computed afresh, so no inverse drifts. Features that appear later were 0 before.
 Equivalent to tests/naive.py::kaar with the kernel <z, z'>.
 
-A round of many more rows than features is hedged in (1) itself:  g = Z (A + Z^T Z)^-1 B              (3)
+A round of many rows, to be folded in at once, is hedged in (1) itself:  g = Z (A + Z^T Z)^-1 B       (3)
 The functions g_1, ..., g_T add up to one (D, p) matrix, for the average g_bar_T                      (4)
 """
 
@@ -86,7 +86,7 @@ class FeatureSolver:
 
     def forecast(self, Z: Array) -> FeatureForecast:
         """The estimate for one round with features Z (n, D)."""
-        if len(Z) > 2 * max(self.room, Z.shape[1]):
+        if len(Z) >= max(self.room, Z.shape[1] // 2):  # it would be folded in at once: (3) is cheaper
             return self._hedged(Z)
         U, W, M = self._past(Z)
         if len(Z) == 1:

@@ -62,7 +62,7 @@ class Stack:
         born, versions = _longer(self.born, len(table)), _longer(self.versions, len(table))
         born[places] = [self.open + block.spans[block.births[b]][0] for b in newborn]
         versions[places] = block.newest
-        self._reserve(max(len(table), len(self.starts)), self.open + block.n, block.dim, block.p)
+        self._reserve(max(len(table), len(self.starts)), self.open + block.opens, block.dim, block.p)
         self._clear(places)
         self.open = block.write(self, places, list(newborn))
         self.starts, self.versions = table, versions
@@ -136,6 +136,11 @@ class StackBlock:
     def p(self) -> int:
         """How many coordinates the targets have."""
         return self.H.shape[1]
+
+    @property
+    def opens(self) -> int:
+        """How many rows are open for it once it is learned."""
+        return self.n
 
     def _rows(self, stack: Stack) -> Array:
         """The features (k, 1, n, D) of the rows in the version of each slot."""
@@ -234,7 +239,15 @@ class StackBlock:
 
 
 class HedgedBlock(StackBlock):
-    """One round of many more rows than features: every expert is hedged in feature space, (3) of `FeatureSolver`."""
+    """One round of many rows: every expert is hedged in feature space, (3) of `FeatureSolver`.
+
+    Experts with one version of the features share Z^T Z and one product with Z.
+    """
+
+    @property
+    def opens(self) -> int:
+        """None."""
+        return 0
 
     def _prepare(self, stack: Stack) -> None:
         k, D, d = self.slots, self.dim, stack.Gram.shape[1]
@@ -246,19 +259,21 @@ class HedgedBlock(StackBlock):
             Z, H = stack.Z[stack.versions[e]][open_rows], stack.H[open_rows]
             self.Gram[e, :d, :d] += Z.T @ Z
             self.B[e, :d] += Z.T @ H
-        newest = self.features[self.newest]
-        self.Z = (
-            np.concatenate([self._rows(stack)[:, 0], [newest] * len(self.births)])
-            if self.births
-            else self._rows(stack)[:, 0]
-        )
-        self.Gram += self.Z.swapaxes(1, 2) @ self.Z
+        used = [*stack.versions[:k].tolist(), *[self.newest] * len(self.births)]
+        self.used = np.array([v if v in self.features else self.newest for v in used])  # empty slots have old ones
+        for version, Z in self.features.items():
+            self.Gram[self.used == version] += Z.T @ Z
         self.P = np.array([[inverse_factor(G, lam) for lam in stack.lams] for G in self.Gram])
 
     def estimates(self, i: int) -> Array:
         """(E, L, n, p)."""
         functions: Array = self.P @ (self.P.swapaxes(2, 3) @ self.B[:, None])
-        return self.Z[:, None] @ functions
+        G = np.empty((*functions.shape[:2], self.n, functions.shape[3]))
+        for version, Z in self.features.items():
+            mine = np.flatnonzero(self.used == version)
+            together = Z @ functions[mine].transpose(2, 0, 1, 3).reshape(self.dim, -1)
+            G[mine] = together.reshape(self.n, len(mine), *functions.shape[1::2]).transpose(1, 2, 0, 3)
+        return G
 
     def observe(self, i: int, H: Array) -> None:
         """Give the round its targets."""
@@ -267,7 +282,9 @@ class HedgedBlock(StackBlock):
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
         """Every expert's Gram and B with the round in them; nothing is open."""
         k, here = self.slots, [self.slots + b for b in newborn]
-        B = fit_columns(self.B, self.p) + self.Z.swapaxes(1, 2) @ self.H
+        B = fit_columns(self.B, self.p).copy()
+        for version, Z in self.features.items():
+            B[self.used == version] += Z.T @ self.H
         for array, mine in ((stack.Gram, self.Gram), (stack.P, self.P), (stack.B, B)):
             array[:k], array[places] = mine[:k], mine[here]
         stack.Theta[:] = stack.P.swapaxes(2, 3) @ stack.B[:, None]
@@ -279,7 +296,7 @@ class HedgedBlock(StackBlock):
 def begin(stack: Stack, features: dict[int, Array], ends: Any, births: Any, H: Array | None = None) -> StackBlock:
     """Rounds to come, with their targets H where these are known and depend on no estimate."""
     n, D = features[max(features)].shape
-    hedged = len(ends) == 1 and n > 2 * max(MOST_OPEN, D)
+    hedged = len(ends) == 1 and n > max(MOST_OPEN, D // 2)  # the cheaper way: D^3 rather than n D^2 and n^3
     return (HedgedBlock if hedged else StackBlock)(stack, features, ends, births, None if hedged else H)
 
 

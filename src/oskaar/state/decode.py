@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
 
 from oskaar.arrays import Growing, Sheet
 from oskaar.state.encode import room
@@ -81,6 +80,8 @@ class Decoder:
         return array.reshape(shape)
 
     def _csr(self, content: Any, node: Any) -> Any:
+        from scipy.sparse import csr_array, csr_matrix
+
         matrix, shape, *parts = content
         rows = (csr_matrix if matrix else csr_array)(tuple(self.values(parts)), shape=tuple(shape))
         rows.check_format(full_check=True)

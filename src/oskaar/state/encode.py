@@ -25,7 +25,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
 
 from oskaar.arrays import Growing, Sheet
 from oskaar.state.errors import StateError
@@ -91,6 +90,8 @@ class Encoder:
         write = _WRITERS.get(type(thing))
         if write is not None:
             return write(self, thing)
+        if type(thing).__name__ in ("csr_array", "csr_matrix") and type(thing) in _sparse_kinds():
+            return self._csr(thing)
         if isinstance(thing, np.generic):
             return {"scalar": self._member(np.asarray(thing))}
         if isinstance(thing, enum.Enum):
@@ -144,7 +145,7 @@ class Encoder:
 
     def _csr(self, thing: Any) -> dict[str, Any]:
         parts = [self.value(getattr(thing, name), f".{name}") for name in ("data", "indices", "indptr")]
-        return {"csr": [isinstance(thing, csr_matrix), [int(n) for n in thing.shape], *parts]}
+        return {"csr": [type(thing).__name__ == "csr_matrix", [int(n) for n in thing.shape], *parts]}
 
     def _roomy(self, kind: str, view: np.ndarray[Any, Any], buffer: np.ndarray[Any, Any]) -> dict[str, Any]:
         return {kind: [self._member(view), *room(view.shape, buffer.shape)]}
@@ -158,6 +159,12 @@ def room(shape: tuple[int, ...], have: tuple[int, ...]) -> tuple[int, int]:
         max(shape[0], min(have[0], max(16, 2 * shape[0]))),
         max(shape[1], min(have[1], 2 * shape[1])),
     )
+
+
+def _sparse_kinds() -> tuple[type, ...]:
+    from scipy.sparse import csr_array, csr_matrix  # slow to import, and mostly not needed
+
+    return csr_array, csr_matrix
 
 
 def _sequence(kind: str) -> Callable[[Encoder, Any], dict[str, Any]]:
@@ -186,8 +193,6 @@ _WRITERS: dict[type, Callable[[Encoder, Any], dict[str, Any]]] = {
     dict: Encoder._dict,
     np.ndarray: Encoder._array,
     np.memmap: Encoder._array,
-    csr_array: Encoder._csr,
-    csr_matrix: Encoder._csr,
     partial: lambda e, f: {
         "partial": [e.value(f.func, ".func"), e.value(f.args, ".args"), e.value(f.keywords, ".keywords")]
     },
