@@ -1,5 +1,8 @@
+import importlib
 import subprocess
 import sys
+
+import pytest
 
 import oskaar
 
@@ -20,3 +23,15 @@ def test_everything_public_has_a_name():
     assert oskaar.__version__
     for name in oskaar.__all__:
         assert hasattr(oskaar, name)
+
+
+@pytest.mark.parametrize("name", ["losses", "features", "theory", "state"])
+def test_names_that_are_imported_when_used(name):
+    """Every public name has a home, and every home its names; dir() shows them; others are not there."""
+    package = importlib.import_module(f"oskaar.{name}")
+    homes = [n for names in package._HOMES.values() for n in names.split()]
+    assert sorted(homes) == sorted(package.__all__) == dir(package)
+    for n in package.__all__:
+        assert getattr(package, n) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        package.nothing  # noqa: B018

@@ -10,10 +10,16 @@ and learns.
 [1, 2]
 """
 
-from oskaar import checks, features, kernels, losses, streams, theory
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from oskaar import kernels
 from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, from_bytes, load
 from oskaar.replays import Replay, replay
-from oskaar.state import StateError
+from oskaar.state.errors import StateError
+
+if TYPE_CHECKING:
+    from oskaar import checks, features, losses, streams, theory
 
 __version__ = "0.1.0.dev0"
 
@@ -35,3 +41,13 @@ __all__ = [
     "streams",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("checks", "features", "losses", "streams", "theory"):  # imported when first used
+        return import_module(f"oskaar.{name}")
+    raise AttributeError(f"module 'oskaar' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

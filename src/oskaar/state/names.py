@@ -7,6 +7,7 @@ Those of others are used only where the caller allows them.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -30,7 +31,17 @@ def own_names() -> Mapping[str, Any]:
     >>> own_names()["oskaar.arrays:Growing"].__name__, "oskaar.state.files:save" in own_names()
     ('Growing', False)
     """
+    _import_all()
     return _names_in(tuple(name for name in list(sys.modules) if name.startswith("oskaar.")))
+
+
+@lru_cache(maxsize=1)
+def _import_all() -> None:
+    """The files of the package that nobody has used yet."""
+    for part in CLASSES:
+        package = importlib.import_module(f"oskaar.{part}")
+        for file in pkgutil.iter_modules(getattr(package, "__path__", [])):
+            importlib.import_module(f"oskaar.{part}.{file.name}")
 
 
 @lru_cache(maxsize=1)

@@ -6,57 +6,89 @@ probability, the regret of mixtures, SALAMI. docs/notation.md maps the symbols,
 docs/errata.md lists what is not as printed.
 """
 
-from oskaar.theory.capacity import Capacity, fit_capacity, gaussian_dimension_bound, polynomial_capacity
-from oskaar.theory.dimension import (
-    dimension_bound,
-    effective_dimension,
-    interval_effective_dimension,
-    log_determinant,
-    log_factor,
-    online_leverages,
-)
-from oskaar.theory.dynamic import (
-    abrupt_regret,
-    dynamic_regret,
-    mixture_regret,
-    pieces,
-    shifted_abrupt_regret,
-    shifted_dynamic_regret,
-    variations,
-)
-from oskaar.theory.high_probability import (
-    average_cumulative_risk_bound,
-    cumulative_risk_bound,
-    excess_risk_bound,
-    shifted_kaar_bound,
-)
-from oskaar.theory.prescriptions import (
-    abrupt_lam,
-    drift_lam,
-    drift_pieces,
-    gamma,
-    gaussian_pieces,
-    loss_range,
-    realisable_lam,
-    salami_eta,
-    stationary_lam,
-    target_bound,
-)
-from oskaar.theory.salami import (
-    salami_abrupt_bound,
-    salami_drift_bound,
-    salami_gaussian_bound,
-    shifted_salami_abrupt_bound,
-    shifted_salami_drift_bound,
-)
-from oskaar.theory.sketches import DimensionSketch, Estimate, Mark
-from oskaar.theory.stationary import (
-    comparison_bound,
-    expected_oskaar_bound,
-    expected_oskaar_corollary,
-    kaar_bound,
-    oskaar_bound,
-)
+from typing import TYPE_CHECKING
+
+from oskaar.lazy import lazily
+
+if TYPE_CHECKING:
+    from oskaar.theory.capacity import Capacity, fit_capacity, gaussian_dimension_bound, polynomial_capacity
+    from oskaar.theory.dimension import (
+        dimension_bound,
+        effective_dimension,
+        interval_effective_dimension,
+        log_determinant,
+        log_factor,
+        online_leverages,
+    )
+    from oskaar.theory.dynamic import (
+        abrupt_regret,
+        dynamic_regret,
+        mixture_regret,
+        pieces,
+        shifted_abrupt_regret,
+        shifted_dynamic_regret,
+        variations,
+    )
+    from oskaar.theory.high_probability import (
+        average_cumulative_risk_bound,
+        cumulative_risk_bound,
+        excess_risk_bound,
+        shifted_kaar_bound,
+    )
+    from oskaar.theory.prescriptions import (
+        abrupt_lam,
+        drift_lam,
+        drift_pieces,
+        gamma,
+        gaussian_pieces,
+        loss_range,
+        realisable_lam,
+        salami_eta,
+        stationary_lam,
+        target_bound,
+    )
+    from oskaar.theory.salami import (
+        salami_abrupt_bound,
+        salami_drift_bound,
+        salami_gaussian_bound,
+        shifted_salami_abrupt_bound,
+        shifted_salami_drift_bound,
+    )
+    from oskaar.theory.sketches import DimensionSketch, Estimate, Mark
+    from oskaar.theory.stationary import (
+        comparison_bound,
+        expected_oskaar_bound,
+        expected_oskaar_corollary,
+        kaar_bound,
+        oskaar_bound,
+    )
+
+_HOMES = {
+    "capacity": "Capacity fit_capacity gaussian_dimension_bound polynomial_capacity",
+    "dimension": (
+        "dimension_bound effective_dimension interval_effective_dimension log_determinant log_factor online_leverages"
+    ),
+    "dynamic": (
+        "abrupt_regret dynamic_regret mixture_regret pieces shifted_abrupt_regret shifted_dynamic_regret variations"
+    ),
+    "high_probability": "average_cumulative_risk_bound cumulative_risk_bound excess_risk_bound shifted_kaar_bound",
+    "prescriptions": (
+        "abrupt_lam drift_lam drift_pieces gamma gaussian_pieces loss_range realisable_lam salami_eta "
+        "stationary_lam target_bound"
+    ),
+    "salami": (
+        "salami_abrupt_bound salami_drift_bound salami_gaussian_bound shifted_salami_abrupt_bound "
+        "shifted_salami_drift_bound"
+    ),
+    "sketches": "DimensionSketch Estimate Mark",
+    "stationary": "comparison_bound expected_oskaar_bound expected_oskaar_corollary kaar_bound oskaar_bound",
+}
+__getattr__ = lazily(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "Capacity",
