@@ -131,7 +131,7 @@ class FeatureExperts:
         self.alone = first_only and window is not None
         budgets = [m.dim for m in maps if m.renews and not first_only]
         self.recent = max(budgets, default=0)
-        self.period = 2 ** int(np.ceil(np.log2(4 * max(self.recent, ROUNDS))))
+        self.period = 2 ** int(np.ceil(np.log2(max(16 * self.recent, 4 * ROUNDS))))
         self.rounds = 0
 
     @property

@@ -57,15 +57,14 @@ def means(V: Array, B: Array) -> tuple[Array, Any]:
 
 def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
     """A new array of finite numbers of the given shape, or an error that names what is wrong."""
-    wanted = f"{what} must be " + (f"an array of {' x '.join(map(str, shape))} numbers" if shape else "a number")
-    if isinstance(y, (str, bytes, dict, set, frozenset)) or y is None:
-        raise ValueError(f"{wanted}, got {y!r}.")
     try:
-        values = np.array(y, dtype=float)
+        plain = not isinstance(y, (str, bytes, dict, set, frozenset)) and y is not None
+        values = np.array(y, dtype=float) if plain else None
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{wanted}, got {y!r}.") from None
-    if values.shape != shape:
-        raise ValueError(f"{wanted}, got shape {values.shape}.")
+        values = None
+    if values is None or values.shape != shape:
+        wanted = f"{what} must be " + (f"an array of {' x '.join(map(str, shape))} numbers" if shape else "a number")
+        raise ValueError(f"{wanted}, got {y!r}." if values is None else f"{wanted}, got shape {values.shape}.")
     if not np.isfinite(values).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
         where = f"number {place[0] if len(place) == 1 else place} is" if shape else "got"

@@ -86,7 +86,8 @@ class Squared(_Vectors):
 
     def loss(self, z: Any, y: Any) -> float:
         """The mean squared error."""
-        return float(np.mean(np.subtract(z, y, dtype=float) ** 2))
+        gap = np.subtract(z, y, dtype=float).ravel()
+        return float(gap @ gap) / self.dim
 
     def embed(self, y: Any) -> Array:
         """Centred targets and the constant."""
@@ -105,7 +106,9 @@ class Squared(_Vectors):
         """Means, or ends of ranges, for each row."""
         V, B = read_ball(G, self._radius)
         W, convex = means(V, B)
-        W = np.clip(W, -self._half, self._half)
+        W = np.minimum(np.maximum(W, -self._half), self._half)
+        if convex.all():
+            return list(self._middle + W)
         ends = np.where(V >= 0, self._half, -self._half)
         concave = ~convex & G.any(axis=1)
         return list(self._middle + np.where(concave[:, None], ends, W))
