@@ -211,6 +211,7 @@ def test_new_experts_take_new_features(rng, one_by_one):
 def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted):
     """Rounds hedged in feature space: experts share products where, and only where, they share features."""
     monkeypatch.setattr(experts, "ROUNDS", 2)
+    monkeypatch.setattr(experts, "RENEWAL", 4)
     sizes = rng.integers(1, 4, size=32)
     sizes[[3, 12, 20, 27]] = 120  # each fills the newest version
     X = [rng.normal(size=(n, 2)) for n in sizes]

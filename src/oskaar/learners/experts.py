@@ -26,6 +26,9 @@ from oskaar.solvers.starts import StartSolver
 ROUNDS = 32
 """Rounds that a stream with features learns at a time."""
 
+RENEWAL = 16
+"""A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
+
 
 @dataclass
 class Begun:
@@ -131,7 +134,7 @@ class FeatureExperts:
         self.alone = first_only and window is not None
         budgets = [m.dim for m in maps if m.renews and not first_only]
         self.recent = max(budgets, default=0)
-        self.period = 2 ** int(np.ceil(np.log2(max(16 * self.recent, 4 * ROUNDS))))
+        self.period = 2 ** int(np.ceil(np.log2(max(RENEWAL * self.recent, 4 * ROUNDS))))
         self.rounds = 0
 
     @property
