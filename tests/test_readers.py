@@ -138,6 +138,18 @@ def test_arff_matches_the_other_reader(tmp_path):
     assert read(write(tmp_path, "f.arff", head.format(2) + "0,1,1\n")).labels == ("a", "b c")
 
 
+def test_arff_labels_of_mulan(tmp_path):
+    """A list of labels beside the file comes before -C, which a Weka filter makes void."""
+    text = "@relation 'r: -C 1{}'\n@attribute a numeric\n@attribute 'b & c' {{0,1}}\n@data\n1,1\n"
+    path = write(tmp_path, "m.arff.gz", gzip.compress(text.format("").encode()))
+    assert read(path).labels == ("a",)
+    write(tmp_path, "m.xml", '<labels><label name="b &amp; c"></label></labels>')
+    assert read(path).labels == ("b & c",)
+    write(tmp_path, "m.xml", '<labels><label name="of another file"></label></labels>')
+    assert read(path).labels == ("a",)
+    assert read(write(tmp_path, "w.arff", text.format("-weka.filters.Remove"))).labels == ()
+
+
 def test_arff_text(tmp_path):
     """Quotes, missing values, and the first nominal value, which sparse rows leave out."""
     head = "@relation r\n@attribute kind {'a, b', c}\n@attribute x numeric\n@data\n"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels
 from oskaar.cli.columns import split
-from oskaar.losses import Loss
+from oskaar.losses import Documents, Loss
 from oskaar.losses.vectors import Huber, Pinball, Squared
 from oskaar.readers import ReadError
 
@@ -71,9 +72,54 @@ def numbers(option: str, text: str) -> list[float]:
 
 def make_baselines(loss: Loss) -> dict[str, Any]:
     """Company that ignores x: the last label again, and the most frequent one (for numbers, the mean so far)."""
+    if isinstance(loss, Documents):
+        return {"as-listed": AsListed()}
+    if loss.parts:
+        return {"repeat-last": Symbols(loss, last=True), "most-frequent": Symbols(loss)}
     numeric = isinstance(loss, (Squared, Pinball, Huber))
     common = {"mean": MeanSoFar()} if numeric else {"most-frequent": MostFrequent(loss)}
     return {"repeat-last": RepeatLast(loss), **common}
+
+
+class AsListed:
+    """Documents in the order of the file.
+
+    >>> AsListed().predict_one([[0.5], [0.7]])
+    (0, 1)
+    """
+
+    def predict_one(self, x: Any) -> tuple[int, ...]:
+        """0, 1, 2, ..."""
+        return tuple(range(len(x)))
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Nothing."""
+
+
+class Symbols:
+    """The same symbol for every part of a round: the most frequent one so far, or the last one of the round before.
+
+    >>> from oskaar import losses
+    >>> model = Symbols(losses.Sequence("ab"))
+    >>> model.learn_one(None, "bab")
+    >>> model.predict_one([[0.0], [1.0]])
+    ('b', 'b')
+    """
+
+    def __init__(self, loss: Loss, last: bool = False) -> None:
+        self.loss, self._last = loss, last
+        self._counts: Counter[Any] = Counter()
+
+    def predict_one(self, x: Any) -> Any:
+        """None before the first round."""
+        return (self._counts.most_common(1)[0][0],) * len(x) if self._counts else None
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Count its symbols, or keep the last."""
+        if self._last:
+            self._counts = Counter(y[-1:])
+        else:
+            self._counts.update(y)
 
 
 class MeanSoFar:

@@ -1,6 +1,6 @@
 """The options of every command, from the command line and from a TOML file.
 
-argparse does all that is needed: no requirement more, and the help is there without importing NumPy.
+argparse does all that is needed, so the command line brings no requirement of its own.
 """
 
 from __future__ import annotations

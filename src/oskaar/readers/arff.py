@@ -30,8 +30,9 @@ def read_arff_records(name: str, lines: Iterator[str]) -> Table:
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         lower = text.lower()
-        if lower.startswith("@relation") and (found := _MEKA.search(text)):
-            n_labels = int(found[1])
+        if lower.startswith("@relation"):
+            found = _MEKA.search(text)
+            n_labels = int(found[1]) if found and "weka.filters" not in text else 0  # a filter may have moved them
         elif lower.startswith("@attribute"):
             _declare(text, f"{name}, line {number}", names, firsts)
         elif lower.startswith("@data"):

@@ -13,6 +13,7 @@ from oskaar.readers.conll import read_conll
 from oskaar.readers.delimited import read_delimited
 from oskaar.readers.files import Source
 from oskaar.readers.jsonlines import read_jsonlines
+from oskaar.readers.mulan import mulan_labels
 from oskaar.readers.parquet import read_parquet
 from oskaar.readers.svmlight import read_svmlight
 
@@ -61,6 +62,9 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
         format, lines = guessed(head[-1]), chain(head, lines)
     table = _LINES[format](source.name, lines)
     table.fraction = source.fraction
+    if format == "arff":
+        listed = mulan_labels(path)
+        table.labels = listed if listed and set(listed) <= set(table.columns or ()) else table.labels
     return table
 
 
