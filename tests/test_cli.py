@@ -1,5 +1,6 @@
 import io
 import json
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -8,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oskaar import OSKAAR, SALAMI, kernels, losses, replay, streams
+from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses, replay, streams
 from oskaar.cli import main
 from oskaar.cli.compare import bootstrap, ranked
 from oskaar.cli.labels import KNOWN, make_labels
@@ -283,9 +284,62 @@ def test_rankings(run):
 
 
 def test_batch_learner(run):
-    _, out, _ = run(tagged(), "--learner", "batch", "--lam", "0.001", "--json")
+    """Fitted again whenever there are a tenth more rounds."""
+    _, out, _ = run(tagged(60), "--learner", "batch", "--lam", "0.01", "--json")
+    loss, fitted, model, paid = losses.F1(3), 0, None, 0.0
+    for t in range(60):
+        z = model.predict_one(X[t]) if model else frozenset()
+        paid += loss(z, loss.check(TAGS[t]))
+        if t + 1 >= 1.1 * fitted:
+            fitted, model = t + 1, BatchILE(loss, lam=0.01).fit(X[: t + 1], TAGS[: t + 1])
+    assert json.loads(out)["mean_loss"] == pytest.approx(paid / 60, abs=1e-9)
+
+
+def test_degrees(run, tmp_path):
+    """Labels and answers in degrees, the loss that of radians."""
+    degrees = np.degrees(np.arctan2(X[:, 1], X[:, 0])).round(2)
+    where = tmp_path / "z.jsonl"
+    _, out, _ = run(
+        *(with_y(degrees), "--loss", "circular", "--degrees", "--learner", "oskaar", "--json", "--out", str(where))
+    )
+    expected = replay(OSKAAR(losses.Circular()), X, np.radians(degrees))
+    assert json.loads(out)["mean_loss"] == pytest.approx(expected.mean_loss, abs=1e-9)
+    found = [json.loads(line)["prediction"] for line in where.read_text().splitlines()]
+    assert np.allclose(found, np.degrees(expected.predictions))
+
+
+def test_kernel_names(run):
+    for name, text in (
+        ("gaussian", "Gaussian(lengthscale=1.732"),
+        ("matern:2", "lengthscale=2.0"),
+        ("linear", "Linear("),
+    ):
+        _, out, _ = run(tagged(20), "--kernel", name, "--json")
+        assert text in json.loads(out)["learner"]
+
+
+def test_columns_that_come_late(run):
+    """Columns that were in no row of the first are refused; those that are absent are missing."""
+    first = [json.dumps({"a": 1.0, "b": 2.0, "y": "u"})] * 100
+    code, _, err = run("\n".join([*first, '{"a": 1, "b": 2, "c": 3, "y": "u"}']), name="a.jsonl")
+    assert code == 2
+    assert "line 101: 'c' is not in the first rows" in err
+    code, _, err = run("\n".join([*first, '{"b": 2, "y": "u"}']), name="a.jsonl")
+    assert code == 2
+    assert "line 101: column 'a' has no value" in err
+    code, out, _ = run("\n".join([*first, '{"b": 2, "y": "u"}']), "--missing", "zero", "--json", name="a.jsonl")
+    assert json.loads(out)["rounds"] == 101
+
+
+def test_groups_of_a_table(run):
+    """--group makes a round of equal neighbours in any format."""
+    lines = ["word,x,y", *(f"{i // 3},{i % 3},{'abc'[i % 3]}" for i in range(60))]
+    _, out, _ = run("\n".join(lines), "--group", "word", "--classes", "a,b,c", "--learner", "oskaar", "--json")
     result = json.loads(out)
-    assert result["mean_loss"] < min(result["baselines"].values())
+    rows = [np.array([[0.0], [1.0], [2.0]])] * 20
+    assert result["rounds"] == 20
+    expected = replay(OSKAAR(losses.Sequence("abc")), rows, ["abc"] * 20)
+    assert result["mean_loss"] == pytest.approx(expected.mean_loss, abs=1e-9)
 
 
 def test_interruption_keeps_what_there_is(run, monkeypatch):
@@ -360,6 +414,15 @@ def test_compare(run):
     assert "95% interval" in out
 
 
+def test_compare_judges_what_replay_judges(run):
+    arguments = ["--learner", "oskaar", "--lam", "0.5", "--json"]
+    one = json.loads(run(with_y(NUMBERS), *arguments)[1])
+    many = json.loads(run(with_y(NUMBERS), *arguments, command="compare")[1])
+    means = {row["name"]: row["mean_loss"] for row in many["learners"]}
+    assert many["rounds"] == one["rounds"] == 50
+    assert means == pytest.approx({"oskaar lam=0.5": one["mean_loss"], **one["baselines"]}, abs=1e-9)
+
+
 def test_bootstrap_is_wider_where_neighbours_are_alike():
     rng = np.random.default_rng(0)
     alone = rng.normal(size=1000)
@@ -391,6 +454,37 @@ def test_as_a_program(tmp_path):
     assert process.wait() == 2
     assert "the pipe for results was closed" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_control_c():
+    """A pipe that stays open: answers come at once, and control-C ends with what there is."""
+    command = [
+        sys.executable,
+        "-m",
+        "oskaar",
+        "replay",
+        "-",
+        "--out",
+        "-",
+        "--chunk",
+        "1",
+        "--json",
+        "--limit",
+        "9999",
+    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        process.stdin.write(tagged())
+        process.stdin.flush()
+        for _ in range(150):
+            assert "prediction" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        assert process.wait() == 130
+    result = json.loads(err.splitlines()[-1])
+    assert result["rounds"] == 150
+    assert result["interrupted"]
 
 
 @pytest.mark.realdata
