@@ -3,8 +3,11 @@ import json
 import signal
 import subprocess
 import sys
+import tomllib
+import warnings
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -438,6 +441,28 @@ def test_demo(capsys):
     assert main(["demo", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["quarters"]["salami"][2] < result["quarters"]["oskaar"][2] < result["quarters"]["most-frequent"][2]
+
+
+def test_the_library_does_not_bring_the_command_line():
+    code = "import sys, oskaar; print([m for m in sys.modules if m.startswith(('oskaar.cli', 'oskaar.readers'))])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_script_is_declared():
+    """pyproject.toml names main."""
+    settings = Path(__file__).resolve().parents[1] / "pyproject.toml"
+    assert tomllib.loads(settings.read_text())["project"]["scripts"] == {"oskaar": f"{main.__module__}:main"}
+
+
+def test_warnings_are_said(run, monkeypatch):
+    from oskaar.cli import running
+
+    monkeypatch.setattr(running.Progress, "show", lambda self, run: warnings.warn("mind this", stacklevel=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        _, _, err = run(tagged(20))
+    assert "oskaar: mind this\n" in err
 
 
 def test_as_a_program(tmp_path):

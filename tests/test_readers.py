@@ -191,8 +191,14 @@ def test_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
 
-    parquet.write_table(pyarrow.table({"a": [1, 2], "b": ["x", None]}), tmp_path / "a.parquet")
-    assert cells(tmp_path / "a.parquet") == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    parquet.write_table(
+        pyarrow.table({"a": [1, 2], "b": ["x", None], "c": [True, False], "d": [0.5, float("nan")]}),
+        tmp_path / "a.parquet",
+    )
+    assert cells(tmp_path / "a.parquet") == [
+        {"a": 1, "b": "x", "c": 1, "d": 0.5},
+        {"a": 2, "b": None, "c": 0, "d": None},
+    ]
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

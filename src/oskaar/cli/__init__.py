@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 __all__ = ["main"]
 
@@ -22,7 +24,9 @@ def main(argv: list[str] | None = None) -> int:
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(parse(arguments))
+        with warnings.catch_warnings():
+            warnings.showwarning = _said
+            return _run(parse(arguments))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more at its end
         message = "the pipe for results was closed before all of them were written."
@@ -35,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
         message = str(error) or "there is not enough memory: give --budget, such as 256."
     print("oskaar: " + " ".join(message.split()), file=sys.stderr)
     return 2
+
+
+def _said(message: Warning | str, *where: Any, **more: Any) -> None:
+    print(f"oskaar: {message}", file=sys.stderr)
 
 
 def _run(options: object) -> int:

@@ -73,6 +73,17 @@ def value(text: str) -> Any:
     return None if text.lower() in MISSING else text
 
 
+def plain(cell: Any) -> Any:
+    """A cell of a file that has types: a boolean is 0 or 1, NaN is missing.
+
+    >>> plain(True), plain(float("nan")), plain("a")
+    (1, None, 'a')
+    """
+    if isinstance(cell, bool):
+        return int(cell)
+    return None if isinstance(cell, float) and cell != cell else cell
+
+
 def unique(names: list[str], where: str) -> tuple[str, ...]:
     """Names of columns, each there once."""
     seen: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from oskaar.readers.base import ReadError, Record, Table
+from oskaar.readers.base import ReadError, Record, Table, plain
 
 
 def read_jsonlines(name: str, lines: Iterator[str]) -> Table:
@@ -33,11 +33,4 @@ def _records(name: str, lines: Iterator[str]) -> Iterator[Record]:
             raise ReadError(
                 f"{name}, line {number}: there must be an object with named values, got {type(cells).__name__}."
             )
-        yield Record(number, {key: _plain(cell) for key, cell in cells.items()})
-
-
-def _plain(cell: object) -> object:
-    """A boolean is 0 or 1, NaN is missing."""
-    if isinstance(cell, bool):
-        return int(cell)
-    return None if isinstance(cell, float) and cell != cell else cell
+        yield Record(number, {key: plain(cell) for key, cell in cells.items()})

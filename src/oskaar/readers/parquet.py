@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from oskaar.readers.base import ReadError, Record, Table, unique
+from oskaar.readers.base import ReadError, Record, Table, plain, unique
 
 BATCH = 1024
 
@@ -32,6 +32,6 @@ def _records(name: str, file: Any) -> Iterator[Record]:
         for batch in file.iter_batches(batch_size=BATCH):
             for cells in batch.to_pylist():
                 row += 1
-                yield Record(row, {key: int(v) if isinstance(v, bool) else v for key, v in cells.items()})
+                yield Record(row, {key: plain(cell) for key, cell in cells.items()})
     except OSError as error:
         raise ReadError(f"{name}, after row {row}: {error}: get the file again.") from None
