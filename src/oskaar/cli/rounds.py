@@ -12,6 +12,7 @@ import numpy as np
 from oskaar.cli.columns import matches, matching
 from oskaar.cli.guesses import guess_loss, guess_y
 from oskaar.cli.labels import GROUPED, as_floats, loss_name, make_labels
+from oskaar.cli.ordering import ordered
 from oskaar.cli.scaling import Online, Plain, flat
 from oskaar.readers import ReadError, Record, Table
 
@@ -34,7 +35,7 @@ class Rounds:
     def __init__(self, table: Table, options: Any) -> None:
         self.table, self.options = table, options
         self.notes, self.skipped, self.clipped = list(table.notes), 0, 0
-        records = _ordered(table, options.order, self.notes)
+        records = ordered(table, options.order, self.notes)
         sample = list(islice(records, min(SAMPLE, options.limit or SAMPLE)))
         if not sample:
             raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
@@ -184,7 +185,7 @@ class Rounds:
         except ValueError:
             name = next(n for n, c in pairs if not isinstance(c, (int, float)))
             raise self._error(
-                record, f"column {name!r} must be a number, as in the first rows, got {found_in(pairs, name)!r}"
+                record, f"column {name!r} must be a number, as in the first rows, got {dict(pairs)[name]!r}"
             ) from None
 
     def _refused(self, record: Record, cells: list[Any], names: list[str] | None = None) -> bool:
@@ -199,27 +200,3 @@ class Rounds:
 
     def _error(self, record: Record, message: str) -> ReadError:
         return ReadError(f"{self.table.name}, line {record.line}: {message.rstrip('.')}.")
-
-
-def found_in(pairs: list[tuple[str, Any]], name: str) -> Any:
-    """The cell of a name.
-
-    >>> found_in([("a", 1)], "a")
-    1
-    """
-    return next(cell for key, cell in pairs if key == name)
-
-
-def _ordered(table: Table, column: str | None, notes: list[str]) -> Iterator[Record]:
-    if column is None:
-        return iter(table)
-    records = list(table)
-    for record in records:
-        if record.cells.get(column) is None:
-            raise ReadError(f"{table.name}, line {record.line}: there is no value of {column!r} to order by.")
-    try:
-        records.sort(key=lambda record: record.cells[column])
-    except TypeError:
-        raise ReadError(f"{table.name}: values of {column!r} are numbers in some rows and text in others.") from None
-    notes.append(f"all {len(records)} rows were read and put in the order of {column!r}")
-    return iter(records)
