@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import signal
@@ -5,12 +6,15 @@ import subprocess
 import sys
 import tomllib
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses, replay, streams
 from oskaar.cli import main
@@ -168,6 +172,7 @@ def test_few_rows_are_not_all_spent_on_guesses(run):
         (tagged() + "1,inf,3,0,1,1\n", [], "line 152: column 'x2' must be finite"),
         (tagged().encode() + b"\xff\n", [], "line 152: byte 0xff is not utf-8"),
         ("y\n1\n2\n", [], "no column left for x"),
+        ("x,label_a,label_b\n1,0,odd\n", [], "no loss fits 2 columns of y with text in them, such as 'odd'"),
         (with_y(CLASSES), ["--loss", "ordinal"], "Ordinal needs the levels"),
         (with_y(CLASSES), ["--loss", "squared"], "Squared needs the range"),
         (with_y(CLASSES), ["--loss", "circular"], "line 2: y must be a number, got"),
@@ -180,6 +185,35 @@ def test_bad_input_is_one_sentence_and_code_2(run, text, arguments, message):
     assert out == ""
     assert message in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+WHOLE = {
+    "csv": tagged(12),
+    "jsonl": "\n".join(json.dumps({"x": x.tolist(), "y": str(y)}) for x, y in zip(X[:12], CLASSES)),
+    "arff": "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n" + "1,0.5\n{1 2}\n" * 6,
+    "svm": "1 qid:1 1:0.5\n0 qid:1 2:1\n" * 6,
+    "conll": "the DET\ncat NOUN\n\n" * 6,
+}
+
+
+@given(st.sampled_from(sorted(WHOLE)), st.floats(0, 1), st.floats(0, 1), st.binary(max_size=3), st.booleans())
+def test_damaged_files_never_end_in_a_traceback(tmp_path_factory, kind, cut, place, junk, packed):
+    """Cut short, with odd bytes in the middle, compressed or not: a result or one sentence."""
+    data = WHOLE[kind].encode()
+    at = int(place * len(data))
+    data = data[:at] + junk + data[at:]
+    data = (gzip.compress(data) if packed else data)[: int(cut * 1.2 * len(data)) + 1]
+    path = tmp_path_factory.mktemp("damaged") / f"a.{kind}"
+    path.write_bytes(data)
+    err = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(err):
+        code = main(
+            ["replay", str(path), "--learner", "oskaar", "--classes", "DET,NOUN"]
+            if kind == "conll"
+            else ["replay", str(path), "--learner", "oskaar"]
+        )
+    assert code in (0, 2)
+    assert all(line.startswith("oskaar: ") for line in err.getvalue().splitlines())
 
 
 def test_debug_shows_where(run):

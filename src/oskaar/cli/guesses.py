@@ -11,7 +11,7 @@ from typing import Any
 
 from oskaar.cli.columns import LIKELY, matching
 from oskaar.cli.labels import SUBSETS
-from oskaar.readers import Table
+from oskaar.readers import ReadError, Table
 
 FEW = 20
 """So many different whole numbers are levels; more are numbers."""
@@ -62,9 +62,14 @@ def guess_loss(
         if asked is None:
             notes.append(f"{what} {'0/1' if kind == 'bits' else 'a list'}: treated as a subset, loss F1")
         return Guess(asked or "F1")
-    if asked is None and (kind == "text" or (kind == "bits" and len(y) == 1)):
+    if asked is None and len(y) == 1 and kind in ("text", "bits"):
         notes.append(f"{what} {'text' if kind == 'text' else '0/1'}: treated as a class, loss ZeroOne")
         return Guess("ZeroOne")
+    if asked is None and kind == "text":
+        odd = next((cell for cell in known if not isinstance(cell, (int, float))), None)
+        raise ReadError(
+            f"no loss fits {len(y)} columns of y with text in them, such as {odd!r}: name one, or give --loss."
+        )
     few = kind == "whole" and len(y) == 1 and len(set(known)) <= FEW
     if asked == "Ordinal" or (asked is None and few):
         return _levels(what, first, head, notes)

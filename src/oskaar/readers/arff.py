@@ -56,7 +56,10 @@ def _declare(text: str, where: str, names: list[str], firsts: dict[str, str]) ->
     name = found[1].strip("'\"").replace("\\", "")
     names.append(name)
     if found[2].startswith("{"):
-        first = _split(found[2].strip("{} "))[0]
+        try:
+            first = _split(found[2].strip("{} "))[0]
+        except csv.Error as error:
+            raise ReadError(f"{where}: cannot read the values {found[2][:60]!r} ({error}).") from None
         if value(first) != 0:
             firsts[name] = first
 

@@ -28,7 +28,10 @@ def read_delimited(name: str, lines: Iterator[str], separator: str | None = None
         separator = max(SEPARATORS, key=first.count) if any(s in first for s in SEPARATORS) else ","
         if separator != ",":
             notes.append(f"values are separated by {separator!r}")
-    header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+    try:
+        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+    except csv.Error as error:
+        raise ReadError(f"{name}, line {number}: cannot read the names of columns ({error}).") from None
     rest = lines
     if all(isinstance(value(cell), (int, float)) for cell in header):
         notes.append(f"the first line holds numbers, not names: columns are c1 to c{len(header)}")
