@@ -1,0 +1,53 @@
+"""The command line: `oskaar replay FILE`, `compare`, `losses`, `demo`.
+
+Standard output is for results, standard error for guesses and progress. Exit codes: 0, 2 for input that cannot be
+used (one sentence, no traceback without --debug), 130 after control-C with what there was so far.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+__all__ = ["main"]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; the exit code.
+
+    >>> main(["replay", "no such file"])
+    2
+    """
+    from oskaar.cli.options import OptionError, parse
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _said
+            return _run(parse(arguments))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more at its end
+        message = "the pipe for results was closed before all of them were written."
+    except KeyboardInterrupt:
+        print("oskaar: interrupted.", file=sys.stderr)
+        return 130
+    except (OptionError, ValueError, TypeError, MemoryError, OSError) as error:
+        if "--debug" in arguments:
+            raise
+        message = str(error) or "there is not enough memory: give --budget, such as 256."
+    print("oskaar: " + " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def _said(message: Warning | str, *where: Any, **more: Any) -> None:
+    print(f"oskaar: {message}", file=sys.stderr)
+
+
+def _run(options: object) -> int:
+    from importlib import import_module
+
+    command = getattr(options, "command")  # noqa: B009, a Namespace
+    code: int = import_module(f"oskaar.cli.{command}").run(options)
+    return code

@@ -1,0 +1,123 @@
+"""`oskaar compare FILE`: several learners, kernels and lams on one stream, beside the baselines.
+
+Differences from the best come with a 95% interval by a circular block bootstrap of the paired losses: blocks of
+neighbouring rounds, so that rounds that resemble their neighbours do not count as independent.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.cli.columns import split
+from oskaar.cli.models import make_baselines, make_learner
+from oskaar.cli.rounds import Rounds
+from oskaar.cli.running import say, table
+from oskaar.losses import Loss
+from oskaar.readers import ReadError, read
+from oskaar.replays import replay
+
+RESAMPLES = 2000
+
+
+def run(options: Any) -> int:
+    """Do it, and print a table from the best to the worst."""
+    rounds = Rounds(read(options.file, options.format, options.encoding), options)
+    settings = _settings(options)
+    for _, setting in settings:
+        make_learner(setting.learner, rounds.labels.loss, setting, rounds.width)  # errors before the long part
+    stream = list(rounds)
+    for note in rounds.notes:
+        say(note)
+    if not any(not r.warm for r in stream):
+        raise ReadError(f"{rounds.table.name} has no rounds to judge.")
+    say(f"{len(settings)} settings on {len(stream)} rounds: the best of many looks better than it is")
+    xs: Any = [r.x for r in stream]
+    xs = np.array(xs) if rounds.dense and not rounds.group else xs
+    ys = [r.y for r in stream]
+    judged = np.array([not r.warm for r in stream])
+    found = _losses(settings, rounds.labels.loss, rounds.width, xs, ys, options.jobs)
+    rows = ranked({name: losses[judged] for name, losses in found.items()})
+    if options.json:
+        print(json.dumps({"rounds": int(judged.sum()), "loss": repr(rounds.labels.loss), "learners": rows}))
+        return 0
+    lines = [["", "mean loss", "worse by", "95% interval"]]
+    for row in rows:
+        low, high = row["interval"]
+        lines.append([row["name"], f"{row['mean_loss']:.4f}", f"{row['worse_by']:.4f}", f"[{low:.4f}, {high:.4f}]"])
+    print(f"{rounds.labels.loss!r}, {int(judged.sum())} rounds\n\n" + "\n".join(table(lines)))
+    return 0
+
+
+def _settings(options: Any) -> list[tuple[str, Namespace]]:
+    """Every combination, by name."""
+    found = []
+    kernels: list[str | None] = [*split(options.kernel or "")] or [None]
+    lams: list[str | None] = [*split(options.lam or "")] or [None]
+    for learner in split(options.learner):
+        for kernel in kernels:
+            for lam in lams:
+                said = [learner, *([kernel] if kernel else []), *([f"lam={lam}"] if lam else [])]
+                setting = Namespace(**{**vars(options), "learner": learner, "kernel": kernel, "lam": lam})
+                found.append((" ".join(said), setting))
+    return found
+
+
+def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any], jobs: int) -> dict[str, Array]:
+    tasks = [(setting.learner, loss, setting, width, xs, ys) for _, setting in settings]
+    if jobs > 1:
+        from multiprocessing import get_context
+
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            done = list(pool.map(_one, tasks))
+    else:
+        done = [_one(task) for task in tasks]
+    company = {name: replay(one, xs, ys, loss=loss).losses for name, one in make_baselines(loss).items()}
+    return {**{name: losses for (name, _), losses in zip(settings, done, strict=True)}, **company}
+
+
+def _one(task: tuple[Any, ...]) -> Array:
+    learner, loss, setting, width, xs, ys = task
+    return replay(make_learner(learner, loss, setting, width), xs, ys, loss=loss, keep_estimates=False).losses
+
+
+def ranked(losses: dict[str, Array]) -> list[dict[str, Any]]:
+    """From the least mean loss to the largest, with the difference from the least and its interval.
+
+    >>> [row["name"] for row in ranked({"a": np.ones(9), "b": np.zeros(9)})]
+    ['b', 'a']
+    """
+    names = sorted(losses, key=lambda name: float(losses[name].mean()))
+    best = losses[names[0]]
+    rows = []
+    for name in names:
+        difference = losses[name] - best
+        interval = bootstrap(difference)
+        worse = float(difference.mean())
+        rows.append(
+            {"name": name, "mean_loss": float(losses[name].mean()), "worse_by": worse, "interval": list(interval)}
+        )
+    return rows
+
+
+def bootstrap(values: Array, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float]:
+    """A 95% interval for the mean of values that depend on their neighbours.
+
+    Circular blocks of about 2 T^(1/3) values are drawn with replacement until there are T of them.
+
+    >>> bootstrap(np.full(50, 0.5))
+    (0.5, 0.5)
+    """
+    T = len(values)
+    length = min(T, round(2 * T ** (1 / 3)))
+    blocks = -(-T // length)
+    sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
+    of_block = (sums[length:] - sums[:-length]) / length  # the mean of the block that starts at each round
+    starts = np.random.default_rng(seed).integers(0, T, size=(resamples, blocks))
+    low, high = np.quantile(of_block[starts].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)

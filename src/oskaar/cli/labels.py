@@ -1,0 +1,200 @@
+"""Cells to labels: for every loss that the command line knows, how y is written in columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oskaar import losses
+from oskaar.cli.columns import split
+from oskaar.losses import Loss
+from oskaar.readers import ReadError
+from oskaar.readers.base import value
+
+UNIVERSAL_TAGS = [
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+]
+"""The tags of Universal Dependencies."""
+
+SUBSETS = ("F1", "SubsetHamming", "Jaccard", "SubsetZeroOne", "PrecisionAtK")
+NUMBERS = ("Squared", "Pinball", "Huber")
+RANKINGS = ("Kendall", "Spearman", "Footrule", "PositionHamming")
+SHARES = ("SimplexL2", "Hellinger", "TotalVariation")
+ANGLES = ("Circular", "Geodesic", "Angles")
+GROUPED = ("Documents", "Sequence")
+OTHERS = ("ZeroOne", "Ordinal", "NDCG", "SequenceHamming", "Sphere")
+KNOWN = {name.lower(): name for name in (*SUBSETS, *NUMBERS, *RANKINGS, *SHARES, *ANGLES, *GROUPED, *OTHERS)}
+
+
+@dataclass
+class Labels:
+    """A loss, and the way from the cells of a round's y columns to a label of it, and back to something to print."""
+
+    loss: Loss
+    of: Callable[[list[Any]], Any]
+    show: Callable[[Any], Any] = lambda z: plain(z)
+
+
+def loss_name(text: str) -> str:
+    """The loss of a name, however it is written.
+
+    >>> loss_name("subset-hamming"), loss_name("f1")
+    ('SubsetHamming', 'F1')
+    """
+    key = text.lower().replace("-", "").replace("_", "")
+    if key in KNOWN:
+        return KNOWN[key]
+    if any(key == name.lower() for name in losses.__all__):
+        raise ReadError(f"--loss {text} needs Python, as its labels do not fit into columns: see oskaar losses.")
+    raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
+
+
+def make_labels(name: str, columns: list[str], options: Any) -> Labels:
+    """The labels for a loss; `columns` are those of y, `options` what was said on the command line."""
+    if name in SUBSETS:
+        return _subsets(name, columns, options)
+    if name in RANKINGS:
+        return Labels(getattr(losses, name)(columns), lambda cells: _ranked(cells, columns))
+    if name in NUMBERS:
+        return _numbers(name, columns, options)
+    if name in ANGLES:
+        return _angles(name, columns, options)
+    if name in SHARES:
+        return Labels(getattr(losses, name)(len(columns)), as_floats)
+    if name in GROUPED:
+        require_one(name, columns)
+        return (
+            Labels(losses.Documents(options.k or 10), as_floats)
+            if name == "Documents"
+            else _sequence(columns, options)
+        )
+    if name == "Sphere":
+        return Labels(losses.Sphere(len(columns)), as_floats)
+    if name == "NDCG":
+        return Labels(losses.NDCG(columns, k=options.k), lambda cells: tuple(as_floats(cells)))
+    if name == "SequenceHamming":
+        return Labels(losses.SequenceHamming(len(columns), _classes(name, options)), tuple)
+    require_one(name, columns)
+    if name == "Ordinal":
+        return Labels(losses.Ordinal(levels(options.levels or options.classes, "Ordinal")), lambda cells: cells[0])
+    return Labels(losses.ZeroOne(_listed(options)), lambda cells: cells[0])
+
+
+def _subsets(name: str, columns: list[str], options: Any) -> Labels:
+    listed = _listed(options)
+    names: Sequence[Any] = columns if len(columns) > 1 or not listed else listed
+    if len(columns) == 1 and options.n_labels:
+        names = range(options.n_labels)
+    places = {n: i for i, n in enumerate(names)}
+
+    def of(cells: list[Any]) -> frozenset[int]:
+        if len(cells) == 1 and isinstance(cells[0], (list, tuple, str)):
+            return _members(cells[0], places)
+        for column, cell in zip(columns, cells, strict=True):
+            if cell not in (0, 1):
+                raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
+        return frozenset(i for i, cell in enumerate(cells) if cell)
+
+    more = {"k": options.k or 1} if name == "PrecisionAtK" else {}
+    return Labels(
+        getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
+    )
+
+
+def _ranked(cells: list[Any], columns: list[str]) -> tuple[str, ...]:
+    return tuple(columns[i] for i in losses.order_from_ranks(cells))
+
+
+def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:
+    items = [value(part) for part in cell.split(",") if part.strip()] if isinstance(cell, str) else cell
+    unknown = [item for item in items if item not in places]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not a known label: list all of them with --classes, or --n-labels")
+    return frozenset(places[item] for item in items)
+
+
+def _numbers(name: str, columns: list[str], options: Any) -> Labels:
+    if options.low is None or options.high is None:
+        raise ReadError(f"{name} needs the range of y: --low and --high.")
+    more = {"quantile": options.quantile} if name == "Pinball" else {}
+    return Labels(getattr(losses, name)(len(columns), options.low, options.high, **more), as_floats)
+
+
+def _angles(name: str, columns: list[str], options: Any) -> Labels:
+    unit = math.pi / 180 if options.degrees else 1.0
+
+    def turned(cells: list[Any]) -> Any:
+        return as_floats(cells) * unit
+
+    if name == "Angles":
+        return Labels(losses.Angles(len(columns)), turned, lambda z: plain(z / unit))
+    require_one(name, columns)
+    return Labels(
+        getattr(losses, name)(), lambda cells: float(turned(cells)[0]), lambda z: None if z is None else z / unit
+    )
+
+
+def _sequence(columns: list[str], options: Any) -> Labels:
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not options.classes else _classes("Sequence", options)
+    return Labels(losses.Sequence(alphabet), tuple)
+
+
+def levels(text: str | None, name: str) -> list[Any]:
+    """Levels as written: `1..5`, or a list from the lowest to the highest.
+
+    >>> levels("1..4", "Ordinal"), levels("low,high", "Ordinal")
+    ([1, 2, 3, 4], ['low', 'high'])
+    """
+    if not text:
+        raise ReadError(f"{name} needs the levels, from the lowest: --levels 1..5, or --levels low,middle,high.")
+    first, dots, last = text.partition("..")
+    if dots:
+        try:
+            return list(range(int(first), int(last) + 1))
+        except ValueError:
+            raise ReadError(f"--levels must be two whole numbers with .. between them, got {text!r}.") from None
+    return [value(part) for part in split(text)]
+
+
+def _listed(options: Any) -> list[Any] | None:
+    return [value(part) for part in split(options.classes)] if options.classes else None
+
+
+def _classes(name: str, options: Any) -> list[Any]:
+    listed = _listed(options)
+    if not listed:
+        raise ReadError(f"{name} needs all the symbols that there are: --classes a,b,c.")
+    return listed
+
+
+def require_one(name: str, columns: list[str]) -> None:
+    """A loss on one column."""
+    if len(columns) != 1:
+        raise ReadError(f"{name} has one column for y, --y names {len(columns)}: {', '.join(columns[:5])}.")
+
+
+def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Numbers, or an error that shows what is not one."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        bad = next(cell for cell in cells if not isinstance(cell, (int, float)))
+        raise ValueError(f"y must be a number, got {bad!r}") from None
+
+
+def plain(z: Any) -> Any:
+    """An answer as JSON knows it.
+
+    >>> plain((np.float64(1.0), frozenset({2})))
+    [1.0, [2]]
+    """
+    if isinstance(z, (np.ndarray, np.generic)):
+        return z.tolist()
+    if isinstance(z, (frozenset, set)):
+        return [plain(item) for item in sorted(z)]
+    return [plain(item) for item in z] if isinstance(z, (tuple, list)) else z

@@ -1,0 +1,129 @@
+"""The options of every command, from the command line and from a TOML file.
+
+argparse does all that is needed, so the command line brings no requirement of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from typing import Any, NoReturn
+
+COMMANDS = ("replay", "compare", "losses", "demo")
+
+
+class OptionError(ValueError):
+    """A command that cannot be understood."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say where help is."""
+        raise OptionError(f"{message}: see {self.prog} --help.")
+
+
+def parser() -> Parser:
+    """All commands."""
+    top = Parser("oskaar", description="Online structured prediction: predict, see the truth, learn.")
+    commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
+    replay = commands.add_parser(
+        "replay", help="predict and learn, row after row of a file, and say how well it went"
+    )
+    _stream(replay)
+    replay.add_argument("--learner", default="salami", help="salami (default), oskaar or batch")
+    replay.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
+    replay.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
+    replay.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True, help="company (default)")
+    replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
+    replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
+    replay.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
+    )
+    compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
+    _stream(compare)
+    compare.add_argument("--learner", default="salami,oskaar", help="several, with commas")
+    compare.add_argument("--kernel", help="several, with commas")
+    compare.add_argument("--lam", help="several, with commas, each on its own")
+    compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
+    losses = commands.add_parser("losses", help="what there is, with an example of y for each")
+    demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
+    for command in (replay, compare, losses, demo):
+        command.add_argument("--json", action="store_true", help="one JSON object on standard output")
+        command.add_argument("--debug", action="store_true", help="show where an error came from")
+    return top
+
+
+def _stream(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("file", nargs="?", help="CSV, TSV, JSON lines, Parquet, ARFF, SVMlight or CoNLL; - is standard input")
+    add("--config", help="a TOML file with these names; the command line comes first")
+    add("--format", help="csv, tsv, jsonl, parquet, arff, svmlight, conll; default: by name, then by content")
+    add("--encoding", default="utf-8", help="of the text (default utf-8)")
+    add("--y", help="columns of the label: names, patterns such as 'label_*', first:3 or last:3")
+    add("--x", help="columns of the input (default: all others)")
+    add("--loss", help="f1, zeroone, ordinal, squared, kendall, ...: see oskaar losses")
+    add("--group", help="the column whose equal values make a round of several rows")
+    add("--order", help="the column to sort by; default: the order of the file")
+    add("--limit", type=_count, help="at most so many rounds")
+    add("--missing", choices=("error", "skip", "zero"), default="error", help="what to do with empty cells")
+    add("--standardise", action=argparse.BooleanOptionalAction, default=False, help="scale x online")
+    add("--budget", type=_count, help="constant cost and memory a round: at most so many inputs are kept")
+    add("--max-bytes", type=float, default=4e9, help="memory that the learner may take (default 4e9)")
+    add("--classes", help="all classes, symbols or tags, with commas")
+    add("--levels", help="1..5, or names from the lowest, with commas")
+    add("--low", type=float, help="the least value of y")
+    add("--high", type=float, help="the largest value of y")
+    add("--n-labels", type=_count, help="tags are 0 to n-1, for lists of numbers")
+    add("--k", type=_count, help="places that count, for ndcg, documents and precisionatk")
+    add("--quantile", type=float, default=0.5, help="for pinball")
+    add("--degrees", action=argparse.BooleanOptionalAction, default=False, help="angles are in degrees")
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The options; those of --config come first, so that the command line overrides them."""
+    options = parser().parse_args(argv)
+    path = getattr(options, "config", None)
+    if path:
+        extra, file = _from_toml(path, options)
+        options = parser().parse_args([argv[0], *extra, *argv[1:]])
+        options.file = options.file or file
+    if getattr(options, "file", "") is None:
+        raise OptionError(f"oskaar {options.command} needs a file; - is standard input.")
+    return options
+
+
+def _from_toml(path: str, options: argparse.Namespace) -> tuple[list[str], str | None]:
+    try:
+        with open(path, "rb") as handle:
+            settings = tomllib.load(handle)
+    except OSError as error:
+        raise OptionError(f"--config {path} cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"--config {path} is not TOML: {error}.") from None
+    tokens = []
+    for key, setting in settings.items():
+        name = key.replace("-", "_")
+        if name not in vars(options) or name in ("command", "config"):
+            raise OptionError(f"--config {path}: {key!r} is no option of oskaar {options.command}.")
+        if name != "file":
+            tokens += _tokens(key.replace("_", "-"), setting, f"--config {path}: {key!r}")
+    file = settings.get("file")
+    return tokens, None if file is None else str(file)
+
+
+def _tokens(name: str, setting: Any, where: str) -> list[str]:
+    if isinstance(setting, bool):
+        return [f"--{name}"] if setting else ([] if name in ("json", "debug") else [f"--no-{name}"])
+    if isinstance(setting, dict):
+        raise OptionError(f"{where} must be a value, not a table.")
+    text = ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
+    return [f"--{name}={text}"]
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.lstrip("+-").isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got {text!r}")
+    return number

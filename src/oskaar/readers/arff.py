@@ -1,0 +1,114 @@
+"""ARFF, as Weka, Mulan and MEKA write it: declared columns, then dense or sparse rows."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from oskaar.readers.base import ReadError, Record, Table, unique, value
+
+_ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNORECASE)
+_MEKA = re.compile(r"-C\s+(-?\d+)")
+
+
+def read_arff_records(name: str, lines: Iterator[str]) -> Table:
+    r"""Records of an ARFF file. MEKA's "-C 3" in @relation says that the first 3 columns are labels (-3: the last).
+
+    In a sparse row a cell that is not there is 0, or the first value of a nominal column.
+
+    >>> text = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n1,0.5\n{1 2.0}\n"
+    >>> table = read_arff_records("here", iter(text.splitlines(keepends=True)))
+    >>> table.labels, [r.cells for r in table]
+    (('y',), [{'y': 1, 'x': 0.5}, {'x': 2.0}])
+    """
+    names: list[str] = []
+    firsts: dict[str, str] = {}
+    n_labels = 0
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        lower = text.lower()
+        if lower.startswith("@relation"):
+            found = _MEKA.search(text)
+            n_labels = int(found[1]) if found and "weka.filters" not in text else 0  # a filter may have moved them
+        elif lower.startswith("@attribute"):
+            _declare(text, f"{name}, line {number}", names, firsts)
+        elif lower.startswith("@data"):
+            break
+        elif text and not text.startswith(("%", "@")):
+            raise ReadError(
+                f"{name}, line {number}: @relation, @attribute or @data must come here, got {text[:40]!r}."
+            )
+    else:
+        raise ReadError(f"{name} has no @data line: it is not an ARFF file, or it was cut short.")
+    columns = unique(names, name)
+    labels = columns[:n_labels] if n_labels >= 0 else columns[n_labels:]
+    sparse, rows = _peeked(lines, number)
+    return Table(name, _records(name, rows, columns, firsts), columns, sparse=sparse, labels=labels)
+
+
+def _declare(text: str, where: str, names: list[str], firsts: dict[str, str]) -> None:
+    found = _ATTRIBUTE.match(text)
+    if not found:
+        raise ReadError(f"{where}: an attribute must have a name and a type, got {text[:60]!r}.")
+    name = found[1].strip("'\"").replace("\\", "")
+    names.append(name)
+    if found[2].startswith("{"):
+        try:
+            first = _split(found[2].strip("{} "))[0]
+        except csv.Error as error:
+            raise ReadError(f"{where}: cannot read the values {found[2][:60]!r} ({error}).") from None
+        if value(first) != 0:
+            firsts[name] = first
+
+
+def _peeked(lines: Iterator[str], number: int) -> tuple[bool, Iterator[tuple[int, str]]]:
+    """Whether the first row is sparse, and all rows with their line numbers."""
+    rows = ((n, t) for n, line in enumerate(lines, start=number + 1) if (t := line.strip()) and t[0] != "%")
+    first = next(rows, None)
+    return (False, iter(())) if first is None else (first[1].startswith("{"), chain([first], rows))
+
+
+def _records(
+    name: str, rows: Iterator[tuple[int, str]], columns: tuple[str, ...], firsts: dict[str, str]
+) -> Iterator[Record]:
+    for number, text in rows:
+        try:
+            cells = _sparse(text, columns, firsts) if text.startswith("{") else _dense(text, columns)
+        except (ValueError, IndexError, csv.Error) as error:
+            raise ReadError(f"{name}, line {number}: cannot read {text[:60]!r} ({error}).") from None
+        yield Record(number, cells)
+
+
+def _dense(text: str, columns: tuple[str, ...]) -> dict[str, Any]:
+    cells = _split(text)
+    if len(cells) != len(columns):
+        raise ValueError(f"{len(columns)} values are declared, {len(cells)} are there: the row may be cut short")
+    return dict(zip(columns, map(value, cells), strict=True))
+
+
+def _sparse(text: str, columns: tuple[str, ...], firsts: dict[str, str]) -> dict[str, Any]:
+    if not text.endswith("}"):
+        raise ValueError("a sparse row must end with }: it may be cut short")
+    cells: dict[str, Any] = dict(firsts)
+    for item in _split(text[1:-1]):
+        if item.strip():
+            place, cell = item.split(None, 1)
+            cells[columns[_place(place)]] = value(cell.strip("'\" "))
+    return cells
+
+
+def _place(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"a column must be a number from 0, got {text!r}")
+    return int(text)
+
+
+def _split(text: str) -> list[str]:
+    """Cells between commas; quotes of either kind hold commas."""
+    if "'" not in text and '"' not in text:
+        return text.split(",")
+    mark = "'" if "'" in text else '"'
+    return next(csv.reader([text], quotechar=mark, escapechar="\\", skipinitialspace=True, strict=True))

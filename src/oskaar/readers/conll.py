@@ -1,0 +1,63 @@
+"""CoNLL and CoNLL-U: a token a line, an empty line after each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oskaar.readers.base import ReadError, Record, Table
+
+UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The ten columns of CoNLL-U."""
+
+CONTEXT = ("form", "suffix2", "suffix3", "before", "after")
+"""What is told of a token besides its columns: its ends and its neighbours, for inputs."""
+
+_KNOWN = {2: ("form", "tag"), 3: ("form", "pos", "tag"), 4: ("form", "pos", "chunk", "tag")}
+
+
+def read_conll(name: str, lines: Iterator[str]) -> Table:
+    r"""Records of tokens, grouped by "sentence"; ten columns with tabs are CoNLL-U.
+
+    Ranges of words that are written as one (3-4) and empty nodes (5.1) are left out.
+
+    >>> table = read_conll("here", iter(["the DET\n", "cats NOUN\n", "\n"]))
+    >>> [(r.cells["form"], r.cells["tag"], r.cells["before"], r.cells["sentence"]) for r in table]
+    [('the', 'DET', '', 1), ('cats', 'NOUN', 'the', 1)]
+    """
+    return Table(name, _records(name, lines), inputs=CONTEXT, group="sentence")
+
+
+def _records(name: str, lines: Iterator[str]) -> Iterator[Record]:
+    sentence: list[tuple[int, list[str]]] = []
+    width, count = 0, 0
+    for number, line in enumerate(lines, start=1):
+        text = line.rstrip("\r\n")
+        if not text.strip():
+            if sentence:
+                count += 1
+                yield from _tokens(sentence, count)
+                sentence = []
+        elif not (text.startswith("#") and not sentence) and not text.startswith("-DOCSTART-"):
+            fields = text.split("\t") if "\t" in text else text.split()
+            width = width or len(fields)
+            if len(fields) != width:
+                raise ReadError(
+                    f"{name}, line {number}: a token must have {width} fields, as the first had, got {len(fields)}."
+                )
+            if width != len(UNIVERSAL) or fields[0].isdecimal():
+                sentence.append((number, fields))
+    if sentence:
+        yield from _tokens(sentence, count + 1)
+
+
+def _tokens(sentence: list[tuple[int, list[str]]], count: int) -> Iterator[Record]:
+    width = len(sentence[0][1])
+    names = (
+        UNIVERSAL if width == len(UNIVERSAL) else _KNOWN.get(width, ("form", *(f"c{i}" for i in range(2, width + 1))))
+    )
+    place = names.index("form")
+    forms = ["", *(fields[place] for _, fields in sentence), ""]
+    for i, (number, fields) in enumerate(sentence, start=1):
+        form = forms[i]
+        context = {"suffix2": form[-2:], "suffix3": form[-3:], "before": forms[i - 1], "after": forms[i + 1]}
+        yield Record(number, {**dict(zip(names, fields, strict=True)), **context, "sentence": count})

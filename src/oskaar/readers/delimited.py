@@ -1,0 +1,66 @@
+"""CSV and TSV: a line of names, then rows of as many values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain
+
+from oskaar.readers.base import ReadError, Record, Table, unique, value
+
+SEPARATORS = ",;\t|"
+
+
+def read_delimited(name: str, lines: Iterator[str], separator: str | None = None) -> Table:
+    r"""Records of a file with separators; None finds the separator in the first line.
+
+    A first line of numbers alone is taken for a row: columns are then c1, c2, ...
+
+    >>> table = read_delimited("here", iter(["a;b\n", "1;x\n"]))
+    >>> table.columns, [r.cells for r in table]
+    (('a', 'b'), [{'a': 1, 'b': 'x'}])
+    """
+    number, first = next(((n, line) for n, line in enumerate(lines, start=1) if line.strip()), (0, ""))
+    if not first:
+        raise ReadError(f"{name} is empty: there must be a line of column names and a row.")
+    notes = []
+    if separator is None:
+        separator = max(SEPARATORS, key=first.count) if any(s in first for s in SEPARATORS) else ","
+        if separator != ",":
+            notes.append(f"values are separated by {separator!r}")
+    try:
+        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+    except csv.Error as error:
+        raise ReadError(f"{name}, line {number}: cannot read the names of columns ({error}).") from None
+    rest = lines
+    if all(isinstance(value(cell), (int, float)) for cell in header):
+        notes.append(f"the first line holds numbers, not names: columns are c1 to c{len(header)}")
+        header, rest = [f"c{i}" for i in range(1, len(header) + 1)], chain([first], lines)
+        number -= 1
+    columns = unique(header, f"{name}, in the line of names")
+    return Table(name, _records(name, rest, separator, columns, number), columns, notes=notes)
+
+
+def _records(
+    name: str, lines: Iterator[str], separator: str, columns: tuple[str, ...], skipped: int
+) -> Iterator[Record]:
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            line = rows.line_num + skipped
+            raise ReadError(
+                f"{name}, line {line}: {error}: look for a quote that is never closed, or a file cut short."
+            ) from None
+        if row is None:
+            return
+        if not row:
+            continue
+        line = rows.line_num + skipped
+        if len(row) != len(columns):
+            raise ReadError(
+                f"{name}, line {line}: there must be {len(columns)} values, one for each column, got {len(row)}: "
+                "the row is cut short, or a separator stands in a text without quotes."
+            )
+        yield Record(line, dict(zip(columns, map(value, row), strict=True)))

@@ -1,0 +1,112 @@
+"""Opening: a path or standard input, compressed or not, as lines of text that know their numbers.
+
+Compression is told by the first bytes, not by the name, so that it works for standard input as well.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import weakref
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from oskaar.readers.base import ReadError
+
+
+class Source:
+    """A file that is open for reading: `lines` are its text, `data` its bytes, both decompressed.
+
+    `path` "-" is standard input.
+    """
+
+    def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
+        self.name = "standard input" if str(path) == "-" else str(path)
+        self.encoding = encoding
+        self._raw, self._size = _opened(path)
+        if self._size is not None:
+            weakref.finalize(self, self._raw.close)  # with the last line that is wanted
+        self.start = bytes(self._raw.peek(16))
+        self.data: IO[bytes] = _decompressed(self._raw, self.start, self.name)
+
+    def lines(self) -> Iterator[str]:
+        """The lines, with their ends; an error names the line."""
+        number = 0
+        try:
+            for number, line in enumerate(self.data, start=1):
+                text = line.decode(self.encoding)
+                yield text.removeprefix("\ufeff") if number == 1 else text
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise ReadError(
+                f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding}: "
+                "convert the file, or say its encoding, such as --encoding latin-1."
+            ) from None
+        except (EOFError, OSError, zlib.error, _lzma_error()) as error:
+            raise ReadError(
+                f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
+            ) from None
+
+    def fraction(self) -> float | None:
+        """How much has been read, 0 to 1; None for a pipe."""
+        return min(1.0, self._raw.tell() / self._size) if self._size else None
+
+
+def _opened(path: str | Path) -> tuple[Any, int | None]:
+    if str(path) == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        if stream is None:
+            raise ReadError("standard input cannot be read as bytes: give a path.")
+        return (stream if hasattr(stream, "peek") else io.BufferedReader(stream)), None
+    try:
+        handle = open(path, "rb")  # noqa: SIM115, read lazily, closed with the source
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ReadError(f"{path} cannot be read: {reason}. Check the path.") from None
+    size = os.fstat(handle.fileno()).st_size
+    return handle, size
+
+
+def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
+    if start.startswith(b"\x1f\x8b"):
+        import gzip
+
+        unzipped: Any = gzip.GzipFile(fileobj=raw)
+        return cast(IO[bytes], unzipped)
+    if start.startswith(b"BZh"):
+        import bz2
+
+        return bz2.BZ2File(raw)
+    if start.startswith(b"\xfd7zXZ\x00"):
+        import lzma
+
+        return lzma.LZMAFile(raw)
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return _zstandard(raw, name)
+    if start.startswith(b"PK\x03\x04"):
+        raise ReadError(f"{name} is a zip archive: unpack it first (unzip -p {name} | oskaar replay -).")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise ReadError(f"{name} is UTF-16: convert it first (iconv -f utf-16 -t utf-8).")
+    opened: IO[bytes] = raw
+    return opened
+
+
+def _zstandard(raw: Any, name: str) -> IO[bytes]:
+    """Python 3.14 has it; before that the file has to be unpacked by the user."""
+    import importlib
+
+    try:
+        zstd = importlib.import_module("compression.zstd")
+    except ImportError:
+        raise ReadError(f"{name}: zstd needs Python 3.14; unpack it first (zstd -dc {name} | ...).") from None
+    opened: IO[bytes] = zstd.ZstdFile(raw)
+    return opened
+
+
+def _lzma_error() -> type[Exception]:
+    """LZMAError once lzma is in use; importing it for nothing costs time."""
+    module = sys.modules.get("lzma")
+    return module.LZMAError if module else EOFError

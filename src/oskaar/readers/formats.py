@@ -1,0 +1,109 @@
+"""Which reader a file wants: by the end of its name, else by how it begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path, PurePath
+
+from oskaar.readers.arff import read_arff_records
+from oskaar.readers.base import ReadError, Record, Table
+from oskaar.readers.conll import read_conll
+from oskaar.readers.delimited import read_delimited
+from oskaar.readers.files import Source
+from oskaar.readers.jsonlines import read_jsonlines
+from oskaar.readers.mulan import mulan_labels
+from oskaar.readers.parquet import read_parquet
+from oskaar.readers.svmlight import read_svmlight
+
+ENDINGS = {
+    "csv": ("csv",),
+    "tsv": ("tsv", "tab"),
+    "jsonl": ("jsonl", "ndjson", "json"),
+    "parquet": ("parquet", "pq"),
+    "arff": ("arff",),
+    "svmlight": ("svmlight", "svm", "libsvm", "letor"),
+    "conll": ("conll", "conllu", "bio", "iob", "iob2"),
+}
+"""The formats and how names of their files end."""
+
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+_SVMLIGHT = re.compile(r"\S*( qid:\S+)?( +\d+:\S+)+\s*(#.*)?$")
+_LINES: dict[str, Callable[[str, Iterator[str]], Table]] = {
+    "csv": read_delimited,
+    "tsv": lambda name, lines: read_delimited(name, lines, "\t"),
+    "jsonl": read_jsonlines,
+    "arff": read_arff_records,
+    "svmlight": read_svmlight,
+    "conll": read_conll,
+}
+
+
+def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Table:
+    """The records of a file, read as they are asked for; "-" is standard input.
+
+    format: one of `ENDINGS`; None goes by the name, then by the first line. Compression (gz, bz2, xz, and zst where
+    Python has it) is told by the first bytes.
+    """
+    if format is not None and format not in ENDINGS:
+        raise ReadError(f"format must be one of {', '.join(ENDINGS)}, got {format!r}.")
+    source = Source(path, encoding)
+    format = format or _by_name(path)
+    if format == "parquet" or (format is None and source.start.startswith(b"PAR1")):
+        table = read_parquet(source.name, source.data)
+        table.records = _keeping(source, table.records)
+        return table
+    lines = source.lines()
+    if format is None:
+        head = _head(lines)
+        if not head:
+            raise ReadError(f"{source.name} is empty: there is nothing to replay.")
+        format, lines = guessed(head[-1]), chain(head, lines)
+    table = _LINES[format](source.name, lines)
+    table.fraction = source.fraction
+    if format == "arff":
+        listed = mulan_labels(path)
+        table.labels = listed if listed and set(listed) <= set(table.columns or ()) else table.labels
+    return table
+
+
+def _keeping(source: Source, records: Iterator[Record]) -> Iterator[Record]:
+    """The records, with their file held open."""
+    yield from records
+    del source
+
+
+def _head(lines: Iterator[str]) -> list[str]:
+    """Lines up to the first that is not blank; none where there is no such line."""
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            return head
+    return []
+
+
+def _by_name(path: str | Path) -> str | None:
+    name = PurePath(path)
+    suffix = PurePath(name.stem).suffix if name.suffix.lower() in _COMPRESSED else name.suffix
+    ending = suffix.lower().lstrip(".")
+    return next((format for format, endings in ENDINGS.items() if ending in endings), None)
+
+
+def guessed(line: str) -> str:
+    r"""The format of a file that begins with this line.
+
+    >>> [guessed(line) for line in ('{"a": 1}', "@relation r", "1 qid:2 1:0.5", "1\tThe" + "\t_" * 8, "a\tb", "a,b")]
+    ['jsonl', 'arff', 'svmlight', 'conll', 'tsv', 'csv']
+    """
+    text = line.rstrip()
+    if text.startswith(("{", "[")):
+        return "jsonl"
+    if text.lower().startswith(("@relation", "%")):
+        return "arff"
+    if text.startswith("# ") or (text.count("\t") == 9 and text.startswith("1\t")):
+        return "conll"
+    if _SVMLIGHT.match(text):
+        return "svmlight"
+    return "tsv" if "\t" in text else "csv"

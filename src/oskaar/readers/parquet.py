@@ -1,0 +1,37 @@
+"""Parquet, by pyarrow (the extra `parquet`), a batch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from oskaar.readers.base import ReadError, Record, Table, plain, unique
+
+BATCH = 1024
+
+
+def read_parquet(name: str, data: Any) -> Table:
+    """Records of a Parquet file; `data` must be seekable: a file, not a pipe."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ReadError(f"{name}: Parquet needs pyarrow: pip install 'oskaar[parquet]'.") from None
+    if not data.seekable():
+        raise ReadError(f"{name}: Parquet cannot be read from a pipe: give a path.")
+    try:
+        file = parquet.ParquetFile(data)
+    except Exception as error:
+        raise ReadError(f"{name} is not a Parquet file, or it was cut short ({error}).") from None
+    columns = unique(list(file.schema_arrow.names), name)
+    return Table(name, _records(name, file), columns)
+
+
+def _records(name: str, file: Any) -> Iterator[Record]:
+    row = 0
+    try:
+        for batch in file.iter_batches(batch_size=BATCH):
+            for cells in batch.to_pylist():
+                row += 1
+                yield Record(row, {key: plain(cell) for key, cell in cells.items()})
+    except OSError as error:
+        raise ReadError(f"{name}, after row {row}: {error}: get the file again.") from None
