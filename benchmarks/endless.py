@@ -79,13 +79,13 @@ def million(rounds):
     seconds = sum(timed(learner.partial_fit, X, ys) for _ in range(0, rounds, 100_000))
     print(f"     {learner.rounds} rounds, {learner.cost()!r}")
     report(f"replay of {rounds} rounds, thousands of rounds a second", rounds / seconds / 1000, 15, at_least=True)
-    each = timed(lambda: loop(learner, X[:3000], ys[:3000])) / 3000
-    print(
-        f"     one at a time: {1e6 * each:.0f} us a round, {each * rounds / seconds:.1f} times a round of the replay"
-    )
     report(f"bytes held after {learner.rounds} rounds over those after 10000", learner.cost().bytes / held, 1.05)
     print(
         f"     resident: {before:.0f} MiB after 10000 rounds, {resident():.0f} MiB after {learner.rounds} with data"
+    )
+    each = timed(lambda: loop(learner, X[:3000], ys[:3000])) / 3000
+    print(
+        f"     one at a time: {1e6 * each:.0f} us a round, {each * rounds / seconds:.1f} times a round of the replay"
     )
 
 
