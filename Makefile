@@ -16,8 +16,8 @@ demo: $(STAMP)-demo
 	$(RUN) examples/demo.py
 
 lint: $(STAMP)-dev
-	$(RUN) -m ruff check src tests benchmarks examples
-	$(RUN) -m ruff format --check src tests benchmarks examples
+	$(RUN) -m ruff check conftest.py src tests benchmarks examples
+	$(RUN) -m ruff format --check conftest.py src tests benchmarks examples
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
