@@ -304,6 +304,15 @@ def test_rounds_of_parts():
     assert model.predict_one(data[0][0]) == ("a", "b")
 
 
+@pytest.mark.parametrize("name", ["Features", "nystrom", "scaled"])
+def test_every_kind_of_map_transforms(name):
+    model = {**MODELS, **HEAVY}[name]()
+    for row in ({"a": 1.0, "b": 2.0}, {"a": 0.5}, {"c": 1.0, "b": -1.0}):
+        model.learn_one(row)
+        assert all(isinstance(value, float) for value in model.transform_one(row).values())
+    assert model.transform_one({"a": 1.0})
+
+
 def test_features_appear_and_vanish():
     """A name that comes later, and rows without it, equal to rows that had it as 0 from the start."""
     whole, ragged = (faces.Classifier(OSKAAR(losses.ZeroOne(), RBF, lam=0.1)) for _ in range(2))

@@ -33,7 +33,7 @@ class Features(base.Transformer):
             raise TypeError(f"map must be a feature map, such as features.Nystrom(kernel, 100), got {map!r}.")
         self.map, self.prefix = map, prefix
         self._map = map
-        self._inputs = Inputs(getattr(map, "kernel", map), keep=False)
+        self._inputs = Inputs(getattr(map, "kernel", map), keep=False, compare=False)
 
     def learn_one(self, x: dict[base.typing.FeatureName, Any]) -> None:
         """Let the map see a row."""
