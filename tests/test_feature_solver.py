@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import lams
 
@@ -29,6 +29,7 @@ def padded(blocks):
     return [np.pad(Z, [(0, 0), (0, D - Z.shape[1])]) for Z in blocks]
 
 
+@settings(max_examples=25)
 @given(wide_blocks(), lams(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_estimates_are_those_of_the_kernel(blocks, lam, shifted, seed):
     rng = np.random.default_rng(seed)
@@ -45,6 +46,7 @@ def test_estimates_are_those_of_the_kernel(blocks, lam, shifted, seed):
         solver.update(forecast, phi)
 
 
+@settings(max_examples=25)
 @given(wide_blocks(), lams(), st.booleans(), st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_chunks_and_averages(blocks, lam, shifted, seed, size):
     rng = np.random.default_rng(seed)
@@ -128,6 +130,7 @@ def test_learners_keep_their_contract(rng, name):
     checks.check_learner(LEARNERS[name](), X, [int(x[0] > 0) + int(x[1] > 0) for x in X])
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 9]), st.booleans())
 def test_salami_on_features_is_salami_on_their_kernel(seed, shifted, window, parts):
     rng = np.random.default_rng(seed)
