@@ -158,3 +158,13 @@ def test_draws_are_uniform_and_differ_between_seeds():
         np.testing.assert_allclose(np.histogram(draws, 8, (0, 1))[0] / 500, 1, atol=0.2)
     assert abs(np.corrcoef(a, b)[0, 1]) < 0.06
     assert abs(np.corrcoef(a[1:], a[:-1])[0, 1]) < 0.06
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_atoms_count_by_the_weight_of_their_turn(rng, seed):
+    """Many rows that are taken up with small probability: the weights 1 / sqrt(p) decide about later ones."""
+    X = rng.normal(size=(150, 1))
+    kernel, twin = KERNELS["gaussian"]
+    after = features.Nystrom(kernel, 100, ridge=0.3, beta=0.4, seed=seed).seen(X)[1]
+    atoms, _ = naive.kors(twin, X, 100, 0.3, 0.4, uniforms(seed, 0, len(X)))
+    np.testing.assert_array_equal(after.atoms, X[atoms])
