@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
 from oskaar import checks, features, kernels
-from oskaar.features.hashing import _mix
+from oskaar.features.mixing import mix
 from oskaar.inputs import DictStore
 
 GAUSSIAN = kernels.Gaussian(1.5) + 1.0
@@ -448,7 +448,7 @@ def test_mix_is_splitmix64():
     step = 0x9E3779B97F4A7C15
     states = np.array([0, step, 2 * step % 2**64], dtype=np.uint64)
     expected = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
-    assert _mix(states).tolist() == expected
+    assert mix(states).tolist() == expected
 
 
 def test_hashing_adds_up_what_collides(rng):

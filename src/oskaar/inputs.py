@@ -473,7 +473,7 @@ def _feature(key: Any, value: Any) -> tuple[str, float]:
 def _require_real(xs: Any) -> None:
     """No complex rows: NumPy would drop their imaginary parts."""
     for rows in (xs, *xs) if isinstance(xs, list) else (xs,):
-        if getattr(getattr(rows, "dtype", None), "kind", "") == "c":
+        if _complex(rows):
             raise ValueError(
                 f"x must be real, got {rows.dtype}. Complex data not supported: give both parts as features."
             )

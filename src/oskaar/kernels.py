@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.rows import count, is_sparse
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
 """Up to this width, or for this few rows, squared distances come from differences; else from a matrix product."""
@@ -76,7 +77,7 @@ class Stationary(Kernel):
 
     def diag(self, X: Rows) -> Array:
         """All 1."""
-        return np.ones(_count(X))
+        return np.ones(count(X))
 
 
 @dataclass(frozen=True)
@@ -225,11 +226,11 @@ class Constant(Kernel):
         return math.sqrt(self.value)
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        return np.full((_count(X), _count(Y)), float(self.value))
+        return np.full((count(X), count(Y)), float(self.value))
 
     def diag(self, X: Rows) -> Array:
         """All `value`."""
-        return np.full(_count(X), float(self.value))
+        return np.full(count(X), float(self.value))
 
 
 class _Pair(Kernel):
@@ -338,7 +339,7 @@ class Rowwise(Kernel):
 
     def diag(self, X: Rows) -> Array:
         """The diagonal of one-row calls."""
-        n = _count(X)
+        n = count(X)
         return np.array([np.asarray(self.function(X[i : i + 1], X[i : i + 1])).item() for i in range(n)])
 
     def __repr__(self) -> str:
@@ -356,7 +357,7 @@ def default_kernel(rows: Rows) -> Kernel:
     """
     if isinstance(rows, list):
         raise ValueError("there is no default kernel for objects: give one, such as kernels.Pairwise(function).")
-    return Cosine() + 1.0 if _is_sparse(rows) else Gaussian(math.sqrt(max(1, rows.shape[1]))) + 1.0
+    return Cosine() + 1.0 if is_sparse(rows) else Gaussian(math.sqrt(max(1, rows.shape[1]))) + 1.0
 
 
 def as_kernel(kernel: Any, rows: Rows) -> Kernel:
@@ -398,27 +399,19 @@ def _require_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be finite and > 0, got {value}.")
 
 
-def _is_sparse(X: Any) -> bool:
-    return hasattr(X, "tocsr")
-
-
 def _rows(X: Rows) -> Any:
-    return X if _is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))
-
-
-def _count(X: Rows) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return X if is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))
 
 
 def _inner(X: Rows, Y: Rows) -> Array:
     X, Y = _rows(X), _rows(Y)
     K = X @ Y.T
-    return np.asarray(K.todense() if _is_sparse(K) else K, dtype=float)
+    return np.asarray(K.todense() if is_sparse(K) else K, dtype=float)
 
 
 def _squared_norms(X: Rows) -> Array:
     X = _rows(X)
-    if _is_sparse(X):
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
     squares: Array = np.einsum("ij,ij->i", X, X)
     return squares
@@ -432,7 +425,7 @@ def _inverse_norms(X: Rows) -> Array:
 def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     """|x - y|^2, from differences for narrow dense rows, else from |x|^2 + |y|^2 - 2 <x, y>."""
     X, Y = _rows(X), _rows(Y)
-    sparse = _is_sparse(X) or _is_sparse(Y)
+    sparse = is_sparse(X) or is_sparse(Y)
     if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH or min(len(X), len(Y)) <= _CDIST_ROWS):
         from scipy.spatial.distance import cdist
 
@@ -451,7 +444,7 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
 
 def _absolute_distances(X: Rows, Y: Rows) -> Array:
     X, Y = _rows(X), _rows(Y)
-    if not (_is_sparse(X) or _is_sparse(Y)):
+    if not (is_sparse(X) or is_sparse(Y)):
         from scipy.spatial.distance import cdist
 
         distances: Array = cdist(X, Y, "cityblock")

@@ -10,6 +10,11 @@ import numpy as np
 from oskaar.arrays import Rows
 
 
+def is_sparse(X: Rows) -> bool:
+    """Whether the rows are a scipy sparse matrix."""
+    return hasattr(X, "tocsr")
+
+
 def count(X: Rows) -> int:
     """How many rows there are.
 
@@ -34,7 +39,7 @@ def joined(X: Rows, Y: Rows) -> Rows:
     """The rows of X, then those of Y, which may have more columns."""
     if isinstance(X, list):
         return [*X, *Y]
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         from scipy.sparse import csr_array, vstack
 
         return csr_array(vstack([widened(X, Y), Y]))
@@ -43,7 +48,7 @@ def joined(X: Rows, Y: Rows) -> Rows:
 
 def widened(X: Rows, Y: Rows) -> Rows:
     """X with empty columns for those that only Y has: sparse rows of dicts whose names came later."""
-    if not hasattr(X, "tocsr") or X.shape[1] >= Y.shape[1]:
+    if not is_sparse(X) or X.shape[1] >= Y.shape[1]:
         return X
     from scipy.sparse import csr_array
 
@@ -54,6 +59,6 @@ def nbytes(X: Rows) -> int:
     """The memory that rows take; for objects, an estimate that does not follow references."""
     if isinstance(X, list):
         return sum(sys.getsizeof(x) for x in X)
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return int(X.nbytes)

@@ -17,10 +17,11 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, is_sparse, require_width, whole
+from oskaar.features.rows import as_matrix, require_width, whole
 from oskaar.features.spectra import frequencies
 from oskaar.features.terms import terms_of
 from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
+from oskaar.rows import is_sparse
 
 
 class RandomFourier(FeatureMap):

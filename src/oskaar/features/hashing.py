@@ -14,7 +14,9 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, inverse_norms, is_sparse, whole
+from oskaar.features.mixing import mix
+from oskaar.features.rows import as_matrix, inverse_norms, whole
+from oskaar.rows import is_sparse
 
 
 class Hashing(FeatureMap):
@@ -34,7 +36,7 @@ class Hashing(FeatureMap):
         self.intercept, self.normalise = bool(intercept), bool(normalise)
         self.dim = whole("dim", dim, least=1 + self.intercept)
         self.seed = whole("seed", seed, least=0)
-        self._start = int(_mix(np.array([self.seed % 2**64], dtype=np.uint64))[0])
+        self._start = int(mix(np.array([self.seed % 2**64], dtype=np.uint64))[0])
         if self.dim >= 2**31:
             raise ValueError(f"dim must be below 2^31, got {dim}.")
 
@@ -57,18 +59,10 @@ class Hashing(FeatureMap):
 
     def _hashed(self, columns: Any) -> tuple[Any, Array]:
         """The bucket and the sign of each column."""
-        bits = _mix(columns.astype(np.uint64) ^ np.uint64(self._start))
+        bits = mix(columns.astype(np.uint64) ^ np.uint64(self._start))
         buckets = (bits >> np.uint64(32)) * np.uint64(self.dim - self.intercept) >> np.uint64(32)
         return buckets.astype(np.int64), 1.0 - 2.0 * (bits & np.uint64(1)).astype(float)
 
     def __repr__(self) -> str:
         settings = f"dim={self.dim}, seed={self.seed}, intercept={self.intercept}, normalise={self.normalise}"
         return f"Hashing({settings})"
-
-
-def _mix(values: Any) -> Any:
-    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): every bit depends on every bit."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

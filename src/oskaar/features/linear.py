@@ -13,7 +13,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, inverse_norms, is_sparse, require_width, scaled_rows, to_dense, whole
+from oskaar.features.rows import as_matrix, inverse_norms, require_width, scaled_rows, to_dense, whole
+from oskaar.rows import is_sparse
 
 
 class Linear(FeatureMap):

@@ -22,6 +22,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows, Sheet
 from oskaar.features.base import FeatureMap
+from oskaar.features.mixing import uniforms
 from oskaar.kernels import Kernel, as_kernel
 from oskaar.rows import count, joined, nbytes, pick, widened
 
@@ -193,22 +194,6 @@ class _Growth:
         for j, root in enumerate(self._roots):
             rows[j, self.S.shape[1] - len(self.taken) + j] = root
         return rows
-
-
-def uniforms(seed: int, start: int, n: int) -> Array:
-    """The numbers start .. start + n - 1 of a fixed sequence of uniform draws (splitmix64).
-
-    >>> bool((uniforms(1, 0, 5)[2:] == uniforms(1, 2, 3)).all())
-    True
-    """
-    with np.errstate(over="ignore"):
-        x = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        x += np.uint64(seed % 2**64) * np.uint64(0xD1342543DE82EF95)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
-    draws: Array = (x >> np.uint64(11)).astype(float) * 2.0**-53
-    return draws
 
 
 def _bordered(inverse: Sheet, rows: Array) -> Sheet:

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.rows import is_sparse
 
 LARGEST = 1e150
 """Numbers in rows are at most this large, so that no square or product overflows."""
-
-
-def is_sparse(X: Rows) -> bool:
-    """Whether the rows are a scipy sparse matrix."""
-    return hasattr(X, "tocsr")
 
 
 def as_matrix(X: Rows, name: str) -> Any:

@@ -18,7 +18,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, is_sparse
+from oskaar.features.rows import as_matrix
+from oskaar.rows import is_sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,8 +99,9 @@ class OnlineLearner(Predictor):
     def _append(self, ahead: Any) -> None:
         """Learn the rounds of a chunk's forecast."""
 
+    @abstractmethod
     def _new_inputs(self) -> Inputs:
-        return Inputs(self.kernel, parts=self.loss.parts)
+        """A store of rows that has seen nothing."""
 
     @abstractmethod
     def _room(self) -> int:

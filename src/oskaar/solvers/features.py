@@ -19,7 +19,7 @@ The functions g_1, ..., g_T add up to one (D, p) matrix, for the average g_bar_T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,6 @@ class FeatureSolver:
         """How many rows may be open."""
         return max(LEAST_OPEN, min(self.dim, MOST_OPEN))
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of the state."""
-        whole = (self.A, self.B, self.P, self.Theta, self.total)
-        return sum(a.nbytes for a in whole) + self.open.nbytes
-
     def forecast(self, Z: Array) -> FeatureForecast:
         """The estimate for one round with features Z (n, D)."""
         if len(Z) >= max(self.room, Z.shape[1] // 2):  # it would be folded in at once: (3) is cheaper
@@ -119,7 +113,7 @@ class FeatureSolver:
         if len(ends) == 1:
             forecast = self.forecast(Z)
             target = 2 * Phi - fit_columns(forecast.G, Phi.shape[1]) if self.shifted else Phi
-            return _with(forecast, H=target)
+            return replace(forecast, H=target)
         U, W, M = self._past(Z)
         R = _root(U, W)
         C, E, G = in_turn(R, fit_columns(M, Phi.shape[1]), Phi, ends, 1.0, self.shifted)
@@ -316,7 +310,3 @@ def _padded(B: Array, rows: int, columns: int) -> Array:
     grown = np.zeros((rows, max(columns, B.shape[1])))
     grown[: B.shape[0], : B.shape[1]] = B
     return grown
-
-
-def _with(forecast: FeatureForecast, **changes: Any) -> FeatureForecast:
-    return FeatureForecast(**{**vars(forecast), **changes})
