@@ -346,6 +346,71 @@ class Rowwise(Kernel):
         return f"Rowwise({self.function!r})"
 
 
+LIMIT = 5.0
+"""How many standard deviations from the mean a feature can be, for `Standardised`: outliers stay bounded."""
+
+
+@dataclass(frozen=True)
+class Standardised(Kernel):
+    """Another kernel on (x - centre) / scale, each feature cut off at -5 and 5.
+
+    >>> Standardised(Linear(), (1.0, 0.0), (1.0, 10.0))([[2.0, 20.0]], [[4.0, 4000.0]])
+    array([[13.]])
+    """
+
+    kernel: Kernel
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel) or self.kernel.objects:
+            raise TypeError(f"a standardised kernel must be one on rows of numbers, got {self.kernel!r}.")
+        for name in ("centres", "scales"):
+            object.__setattr__(self, name, tuple(float(number) for number in getattr(self, name)))
+        if len(self.centres) != len(self.scales):
+            raise ValueError(f"each scale has a centre, got {len(self.scales)} and {len(self.centres)}.")
+        for scale in self.scales:
+            _require_positive("each scale", scale)
+
+    @property
+    def kappa(self) -> float:
+        """That of the kernel, on rows that are cut off."""
+        return self.kernel.kappa
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return self.kernel(self._in_units(X), self._in_units(Y))
+
+    def diag(self, X: Rows) -> Array:
+        """Of the kernel, in these units."""
+        return self.kernel.diag(self._in_units(X))
+
+    def _in_units(self, X: Rows) -> Array:
+        rows = X.toarray() if is_sparse(X) else _rows(X)
+        if rows.shape[1] != len(self.scales):
+            raise ValueError(f"rows must have {len(self.scales)} features, one for each scale, got {rows.shape[1]}.")
+        units: Array = rows - np.array(self.centres)
+        units /= np.array(self.scales)
+        return np.clip(units, -LIMIT, LIMIT, out=units)
+
+    def __repr__(self) -> str:
+        return f"Standardised({self.kernel!r}, {len(self.scales)} features)"
+
+
+def standardised_kernel(rows: Array) -> Kernel:
+    """`default_kernel` on features standardised by the mean and the standard deviation of these rows.
+
+    A feature that has not moved yet counts as far away as soon as it does.
+
+    >>> standardised_kernel(np.array([[0.0, 5.0], [2.0, 5.0]]))
+    Sum(Standardised(Gaussian(lengthscale=1.4142135623730951), 2 features), Constant(value=1.0))
+    """
+    size = np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny ** 0.5)
+    centres = size * (rows / size).mean(axis=0)
+    scales = size * np.maximum((rows / size).std(axis=0), 1e-9)
+    gaussian = Gaussian(math.sqrt(max(1, rows.shape[1])))
+    return Standardised(gaussian, tuple(centres.tolist()), tuple(scales.tolist())) + 1.0
+
+
 def default_kernel(rows: Rows) -> Kernel:
     """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse and dict rows.
 

@@ -22,8 +22,10 @@ from oskaar import state
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.guards import exclusive, uninterrupted
 from oskaar.inputs import Block, Inputs
+from oskaar.kernels import Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.learners.certificate import Certificate, Hindsight
+from oskaar.learners.scales import Early, waits_for_scales
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
@@ -55,6 +57,10 @@ class Rounds:
     def without_estimates(self) -> Rounds:
         """All but the estimates, which may be large."""
         return replace(self, estimates=np.zeros((0, 0)))
+
+
+ACCOUNTS = ("rounds", "total_loss", "regret", "surrogate_loss", "_gap", "_tickets", "_resets")
+"""What stays when all is learned again: what was paid, and what is asked."""
 
 
 class OnlineLearner(Predictor):
@@ -100,6 +106,14 @@ class OnlineLearner(Predictor):
         """Learn the rounds of a chunk's forecast."""
 
     @abstractmethod
+    def _takes_scales(self) -> bool:
+        """Whether the kernel is the default one, whose scales are those of the rows (`learners.scales`)."""
+
+    @abstractmethod
+    def _make_maps(self) -> None:
+        """Make the feature maps, where there are any."""
+
+    @abstractmethod
     def _new_inputs(self) -> Inputs:
         """A store of rows that has seen nothing."""
 
@@ -118,9 +132,10 @@ class OnlineLearner(Predictor):
     def reset(self) -> None:
         """Forget everything that was learned."""
         with self._lock, uninterrupted():
-            self._inputs = self._new_inputs()
-            self._restart()
-            self._space: Space = self.loss.space()
+            self._start_anew(None)
+            self._early = Early() if self._takes_scales() else None
+            self._behind = 0.0
+            self._resets = getattr(self, "_resets", 0) + 1
             self.rounds = 0
             self.total_loss = 0.0
             self.regret = 0.0
@@ -130,6 +145,13 @@ class OnlineLearner(Predictor):
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
             self._torn = False
 
+    def _start_anew(self, scaled: Kernel | None) -> None:
+        self._scaled = scaled
+        self._make_maps()
+        self._inputs = self._new_inputs()
+        self._restart()
+        self._space: Space = self.loss.space()
+
     @property
     def space(self) -> Space:
         """The coordinates in use."""
@@ -138,7 +160,10 @@ class OnlineLearner(Predictor):
     @exclusive
     def certificate(self) -> Certificate:
         """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
-        return replace(self._totals(), hindsight=self._hindsight())
+        hindsight = self._hindsight()
+        if hindsight is not None and self._behind:
+            hindsight = replace(hindsight, surrogate_bound=hindsight.surrogate_bound + self._behind)
+        return replace(self._totals(), hindsight=hindsight)
 
     @exclusive
     def regret_bound(self) -> float:
@@ -258,18 +283,19 @@ class OnlineLearner(Predictor):
         two chunks; a learner that has learned something else in between is refused.
         """
         block, ends, labels = self._checked(xs, ys)
-        start, rounds, inputs = 0, self.rounds, self._inputs
+        start, rounds, resets = 0, self.rounds, self._resets
         while start < len(labels):
             first = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, first + self._room(), side="right")))
+            room = min(self._room(), self._early.until_due) if self._early else self._room()
+            stop = max(start + 1, int(np.searchsorted(ends, first + room, side="right")))
             chunk = block.part(first, int(ends[stop - 1]))
-            yield from self._next_chunk((rounds + start, inputs), chunk, ends[start:stop] - first, labels[start:stop])
+            yield from self._next_chunk((rounds + start, resets), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
 
     @exclusive
-    def _next_chunk(self, where: tuple[int, Inputs], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
+    def _next_chunk(self, where: tuple[int, int], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
         """Learn a chunk of a stream that has come so far."""
-        if where[0] != self.rounds or where[1] is not self._inputs:
+        if where != (self.rounds, self._resets):
             raise RuntimeError(
                 f"the learner was at round {where[0]} when this stream left it and is at {self.rounds} now: it must "
                 "not learn anything else before the stream ends."
@@ -356,6 +382,7 @@ class OnlineLearner(Predictor):
             self._update(forecast, Phi, spaces[1])
             self._commit(block, spaces[1], happened)
             self._torn = False
+            self._take_scales(block, Phi, [block.n])
         return happened
 
     def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
@@ -375,7 +402,54 @@ class OnlineLearner(Predictor):
             self._append(ahead)
             self._commit(chunk, spaces[-1], happened)
             self._torn = False
+            self._take_scales(chunk, Phi, ends)
         return [happened]
+
+    def _take_scales(self, block: Block, Phi: Array, ends: Any) -> None:
+        """Learn all again with the default kernel in the units of the rows so far, where it is time."""
+        early = self._early
+        if early is None:
+            return
+        if not waits_for_scales(block):
+            self._early = None
+            return
+        early.add(block, Phi, ends)
+        if early.until_due > 0:
+            return
+        again = self._learned_again(early)
+        early.advance()
+        kept = {name: getattr(self, name) for name in ACCOUNTS}
+        behind = self.surrogate_loss - again.surrogate_loss
+        self.__dict__.update({**again.__dict__, **kept, "_behind": behind})  # in one step
+        self._early = None if early.over else early
+
+    def _learned_again(self, early: Early) -> Self:
+        again = self._like_new()
+        again._early = None
+        again._start_anew(early.kernel())
+        block, Phi, ends = early.everything(self._space.p)
+        start = 0
+        while start < len(ends):
+            first = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, first + again._room(), side="right")))
+            chunk, inside = block.part(first, int(ends[stop - 1])), ends[start:stop] - first
+            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, self._space)
+            start = stop
+        return again
+
+    def _follow(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> None:
+        """Learn rounds whose answers were given already."""
+        try:
+            ahead = self._forecast_chunk(chunk, Phi, ends, space)
+        except LinAlgError:
+            for lo, hi in spans(ends):
+                block = chunk.part(lo, hi)
+                forecast = self._forecast(block)
+                self._update(forecast, Phi[lo:hi], space)
+                self._commit(block, space, _silent(forecast.G, Phi[lo:hi], [hi - lo], space))
+            return
+        self._append(ahead)
+        self._commit(chunk, space, _silent(ahead.G, Phi, ends, space))
 
     def _account(
         self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
@@ -383,10 +457,7 @@ class OnlineLearner(Predictor):
         """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
-        surrogates = spaces[-1].squared_norms(Phi - fit_columns(G, Phi.shape[1]))
-        if len(ends) < len(surrogates):  # the mean over the rows of each round
-            rows = spans(ends)
-            surrogates = np.add.reduceat(surrogates, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
+        surrogates = _surrogates(G, Phi, ends, spaces[-1])
         gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
         return Rounds(answers, losses, optima, surrogates, G, ends, gap)
 
@@ -431,6 +502,22 @@ class OnlineLearner(Predictor):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_memo": None}
+
+
+def _surrogates(G: Array, Phi: Array, ends: Any, space: Space) -> Array:
+    """|phi - g|^2 of each round, the mean over its rows."""
+    surrogates = space.squared_norms(Phi - fit_columns(G, Phi.shape[1]))
+    if len(ends) == len(surrogates):
+        return surrogates
+    rows = spans(ends)
+    means: Array = np.add.reduceat(surrogates, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
+    return means
+
+
+def _silent(G: Array, Phi: Array, ends: Any, space: Space) -> Rounds:
+    """Rounds that are not judged."""
+    nothing = np.zeros(len(ends))
+    return Rounds([], nothing, nothing, _surrogates(G, Phi, ends, space), G, ends, 0.0)
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:

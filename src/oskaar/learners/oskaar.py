@@ -61,7 +61,6 @@ class OSKAAR(OnlineLearner):
         max_bytes: int | None = None,
     ) -> None:
         self.lam, self.shifted, self.features, self.budget = lam, shifted, features, budget
-        self._map = features_for(kernel, features, budget, require_lam(lam))
         super().__init__(require_loss(loss), kernel, max_bytes)
 
     @exclusive
@@ -106,8 +105,16 @@ class OSKAAR(OnlineLearner):
         """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
         return float(self._engine.solver.effective_dimension())
 
+    def _takes_scales(self) -> bool:
+        return self.kernel is None and self.features is None
+
+    def _make_maps(self) -> None:
+        kernel = self._scaled if self.kernel is None else self.kernel
+        self._map = features_for(kernel, self.features, self.budget, require_lam(self.lam))
+
     def _new_inputs(self) -> Inputs:
-        return inputs_for([self.kernel], [self._map], self.loss.parts)
+        kernel = self._scaled if self.kernel is None else self.kernel
+        return inputs_for([kernel], [self._map], self.loss.parts)
 
     def _hindsight(self) -> Hindsight | None:
         """Lemma (regret vawk), or its shifted version with the largest target there was, for rounds of one row."""

@@ -94,9 +94,9 @@ class SALAMI(OnlineLearner):
         self.lams = _grid(GRID if lam is None else lam)
         self.kernels = _kernels(kernel)
         self.features, self.budget = features, budget
-        self._maps = _maps(self.kernels, features, budget, min(self.lams))
         self.restarts = _restarts(restarts)
-        self._schedule = "geometric" if self._maps and restarts == "all" else restarts
+        with_features = features is not None or budget is not None
+        self._schedule = "geometric" if with_features and restarts == "all" else restarts
         self.shifted, self.project, self.bound = shifted, project, bound
         self.window, self._kept = window, _window(window)
         self.eta = eta
@@ -131,9 +131,18 @@ class SALAMI(OnlineLearner):
 
     # ---------------------------------------------------------------- the five methods of a learner
 
+    def _takes_scales(self) -> bool:
+        return self.features is None and any(kernel is None for kernel in self.kernels)
+
+    def _kernels(self) -> list[Any]:
+        return [self._scaled if kernel is None else kernel for kernel in self.kernels]
+
+    def _make_maps(self) -> None:
+        self._maps = _maps(self._kernels(), self.features, self.budget, min(self.lams))
+
     def _new_inputs(self) -> Inputs:
         maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self.kernels)
-        kernels = [None] * len(maps) if self._maps else self.kernels
+        kernels = [None] * len(maps) if self._maps else self._kernels()
         renewed = self._schedule is not None and any(m.renews for m in self._maps)
         return inputs_for(kernels, maps, self.loss.parts, keep=renewed)
 

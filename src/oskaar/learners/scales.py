@@ -1,0 +1,82 @@
+r"""The units of x for a learner without a kernel of its own: those in which features spread by 1.
+
+The default kernel compares features standardised by their mean and standard deviation over the rows so far. These
+are taken anew when there are 4, 8, 16, ..., 512 rows, and what was seen is then learned again; after that they stay.
+So the first few hundred rounds cost a little more than once, and afterwards the kernel is one kernel, as in the
+theorems. For the rounds before, the learner has paid, and is judged by, what it said at the time: the surrogate loss
+of the theorem is that of the present kernel, plus `behind`, what was paid less what the present kernel would have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, fit_columns
+from oskaar.inputs import Block
+from oskaar.kernels import Kernel, standardised_kernel
+from oskaar.rows import nbytes
+
+FIRST, LAST = 4, 512
+"""Numbers of rows at which scales are taken: powers of 2 from the first to the last."""
+
+
+class Early:
+    """The first rows, as they came, with their targets, while scales may still change.
+
+    >>> early = Early()
+    >>> early.until_due
+    4
+    >>> early.add(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2])
+    >>> early.rows, early.until_due
+    (2, 2)
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.due = FIRST
+        self._blocks: list[Array] = []
+        self._targets: list[Array] = []
+        self._ends: list[int] = []
+
+    @property
+    def until_due(self) -> int:
+        """Rows that may come before scales are taken."""
+        return self.due - self.rows
+
+    def add(self, block: Block, Phi: Array, ends: Any) -> None:
+        """Remember rounds."""
+        self._blocks.append(np.array(block.rows))
+        self._targets.append(Phi)
+        self._ends += [self.rows + int(end) for end in ends]
+        self.rows += block.n
+
+    def advance(self) -> None:
+        """Wait for the next power of 2."""
+        while self.due <= self.rows:
+            self.due *= 2
+
+    @property
+    def over(self) -> bool:
+        """Whether scales stay as they are from now on."""
+        return self.rows >= LAST
+
+    def kernel(self) -> Kernel:
+        """The default kernel in the units of the rows so far."""
+        return standardised_kernel(np.concatenate(self._blocks))
+
+    def everything(self, p: int) -> tuple[Block, Array, Any]:
+        """All rows, their targets in p coordinates, and where each round ends."""
+        Phi = np.concatenate([fit_columns(part, p) for part in self._targets])
+        return Block(np.concatenate(self._blocks), self.rows), Phi, np.array(self._ends, dtype=np.intp)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is held."""
+        return sum(nbytes(part) for part in (*self._blocks, *self._targets)) + 32 * len(self._ends)
+
+
+def waits_for_scales(block: Block) -> bool:
+    """Whether rows are numbers with units to be told."""
+    return isinstance(block.rows, np.ndarray)
