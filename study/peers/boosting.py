@@ -60,7 +60,7 @@ class Boosted(Refitted):
 
     def fit(self, X: Any, Y: Array) -> None:
         """Fits where there are two classes and two rows; before that, what there is."""
-        self.constant = Y.mean(axis=0) if (Y == Y[0]).all() or len(Y) < 2 else None
+        self.constant = Y.mean(axis=0) if (Y[0] == Y).all() or len(Y) < 2 else None
         if self.constant is None:
             columns = [np.argmax(Y, axis=1)] if self.one_hot else list(Y.T)
             for model, column in zip(self.models, columns, strict=True):
