@@ -12,7 +12,7 @@ from study.peers.refitting import Refitted
 from study.peers.targets import NUMBERS, target_of
 from study.protocol import Peer, Stream
 
-QUIET = {"verbose": -1, "n_jobs": 1, "deterministic": True, "force_row_wise": True}
+QUIET: dict[str, Any] = {"verbose": -1, "n_jobs": 1, "deterministic": True, "force_row_wise": True}
 
 
 class Ranker(Refitted):

@@ -10,7 +10,7 @@ Step "theory": with |x| <= C and Omega lam-strongly convex, |gradient|^2 <= (2 C
 b = 2 C^2 / lam and a = 1 - ln 2 (the surrogate gap of the logistic loss in bits) makes the surrogate regret finite.
 C is not known here: it is the largest norm seen so far. Steps "adaptive" and "diagonal" are AdaGrad's, by the norm
 and by coordinate. Rows have a constant 1, are standardised with what was seen, and csr rows pass as they are.
-Which polytope serves which kind is in polytopes.py.
+Which polytope serves which kind is in POLYTOPES.
 """
 
 from __future__ import annotations
@@ -22,12 +22,22 @@ import numpy as np
 from scipy.sparse import issparse
 
 from oskaar.arrays import Array
-from study.peers.polytopes import POLYTOPES
+from study.peers.polytopes import Cube, Permutahedron, Polytope
+from study.peers.polytopes_parts import Chain, Heads
 from study.peers.rows import Scaler, block_of
 from study.peers.targets import target_of
 from study.protocol import Peer, Stream
 
 GAP = 1 - float(np.log(2))
+
+POLYTOPES: dict[str, type[Polytope]] = {
+    "class": Polytope,
+    "ordinal": Polytope,
+    "subset": Cube,
+    "ranking": Permutahedron,
+    "sequence": Chain,
+    "tree": Heads,
+}
 
 
 class FenchelYoung:
@@ -70,7 +80,7 @@ class FenchelYoung:
         self.rounds += 1
 
     def _scores(self, block: Any) -> Array:
-        return np.asarray(block @ self.W[:-1]) + self.W[-1]
+        return np.asarray(block @ self.W[:-1] + self.W[-1])
 
     def gradients(self, block: Any, v: Array) -> list[Array]:
         """Of S in W and in the shared parameters."""

@@ -67,12 +67,12 @@ class Polytope:
 
     def nearest(self, mu: Array) -> Array:
         """The vertex nearest to mu."""
-        return np.eye(mu.shape[1])[np.argmax(mu, axis=1)]
+        return np.asarray(np.eye(mu.shape[1])[np.argmax(mu, axis=1)])
 
     def sample(self, theta: Array, shared: Array, mu: Array, rng: np.random.Generator) -> Array:
         """A random vertex with mean mu."""
         places = (np.cumsum(mu, axis=1) > rng.random((len(mu), 1))).argmax(axis=1)
-        return np.eye(mu.shape[1])[places]
+        return np.asarray(np.eye(mu.shape[1])[places])
 
     def answer(self, v: Array, mu: Array) -> Any:
         """The structure of a vertex."""
@@ -131,7 +131,7 @@ class Permutahedron(Cube):
         v[0, np.argsort(-mu[0], kind="stable")] = np.arange(mu.shape[1])[::-1]
         return v
 
-    def mixture(self, mu: Array) -> list[tuple[float, Array, list[Array]]]:
+    def mixture(self, mu: Array) -> list[tuple[float, Array, list[Any]]]:
         """Weights, points and blocks of items: mu is the weighted mean of the points, at most n of them.
 
         A point gives the items of a block, which follow each other, the mean of their places: it is the mean of the
@@ -163,88 +163,3 @@ class Permutahedron(Cube):
         v = np.empty_like(mu)
         v[0, np.concatenate([rng.permutation(block) for block in blocks])] = np.arange(mu.shape[1])[::-1]
         return v
-
-
-class Chain(Polytope):
-    """Sequences: the marginals of a CRF with shared transitions, Omega the negative entropy of sequences."""
-
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.shared = np.zeros((target.p, target.p))
-
-    def counts(self, v: Array) -> Array:
-        """How often each symbol follows each."""
-        return np.asarray(v[:-1].T @ v[1:])
-
-    def mean(self, theta: Array, shared: Array) -> tuple[Array, Array]:
-        """Marginals of places and of neighbours, forwards and back."""
-        forwards = self._forwards(theta, shared)
-        back = [np.zeros(theta.shape[1])]
-        for row in theta[:0:-1]:
-            back.append(logsumexp(shared + row + back[-1], 1))
-        back.reverse()
-        total = logsumexp(forwards[-1], 0)
-        pairs = [
-            np.exp(forwards[i][:, None] + shared + theta[i + 1] + back[i + 1] - total) for i in range(len(theta) - 1)
-        ]
-        return np.exp(np.array(forwards) + np.array(back) - total), sum(pairs, np.zeros_like(shared))
-
-    def value(self, theta: Array, shared: Array, v: Array) -> float:
-        """-log p(v)."""
-        total = logsumexp(self._forwards(theta, shared)[-1], 0)
-        return float(total - (theta * v).sum() - (shared * self.counts(v)).sum())
-
-    def sample(self, theta: Array, shared: Array, mu: Array, rng: np.random.Generator) -> Array:
-        """Forwards filtering, backwards sampling."""
-        places: list[int] = []
-        for row in reversed(self._forwards(theta, shared)):
-            scores = row + shared[:, places[-1]] if places else row
-            places.append(int(rng.choice(len(scores), p=softmax(scores))))
-        return np.eye(theta.shape[1])[places[::-1]]
-
-    def _forwards(self, theta: Array, shared: Array) -> list[Array]:
-        rows = [theta[0]]
-        for row in theta[1:]:
-            rows.append(row + logsumexp(rows[-1][:, None] + shared, 0))
-        return rows
-
-
-class Heads(Polytope):
-    """Dependency trees, relaxed: a simplex over the heads of each token. The nearest tree is the best one for mu.
-
-    Heads that are sampled token by token need not be a tree: the tree that shares most arcs with them is answered.
-    """
-
-    def mean(self, theta: Array, shared: Array) -> tuple[Array, Array]:
-        """A softmax over the heads of each token."""
-        return softmax(self._by_token(theta)).reshape(-1, 1), self.shared
-
-    def value(self, theta: Array, shared: Array, v: Array) -> float:
-        """A logistic loss for each token."""
-        return super().value(self._by_token(theta), shared, self._by_token(v))
-
-    def nearest(self, mu: Array) -> Array:
-        """The tree with the largest <tree, mu>: all trees have the same norm."""
-        return self.vertex(self.target.read(mu))
-
-    def sample(self, theta: Array, shared: Array, mu: Array, rng: np.random.Generator) -> Array:
-        """A head for each token."""
-        return super().sample(theta, shared, self._by_token(mu), rng).reshape(-1, 1)
-
-    def answer(self, v: Array, mu: Array) -> Any:
-        """The tree nearest to the heads; mu decides among equals."""
-        return self.target.read(v + 1e-3 * mu)
-
-    def _by_token(self, theta: Array) -> Array:
-        n = int(round(np.sqrt(len(theta))))
-        return theta.reshape(n, n)
-
-
-POLYTOPES: dict[str, type[Polytope]] = {
-    "class": Polytope,
-    "ordinal": Polytope,
-    "subset": Cube,
-    "ranking": Permutahedron,
-    "sequence": Chain,
-    "tree": Heads,
-}

@@ -1,8 +1,8 @@
 """Batch learners that are fitted again as rounds come in.
 
 The rule, for all of them: a first fit after the first round, then whenever a tenth more rounds have been seen than at
-the last fit, and at least 10 more (so: every 10 rounds to 100, every 100 or less to 1000). The fit sees the last `most`
-rows, standardised with their own means and deviations (csr rows: not centred, not scaled).
+the last fit, and at least 10 more (so: every 10 rounds to 100, every 100 or less to 1000). The fit sees the last
+`most` rows, standardised with their own means and deviations (csr rows: not centred, not scaled).
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _sequence(loss: Any) -> Target:
     names, places = loss.symbols.names, loss.symbols.positions
 
     def rows(y: Any) -> Array:
-        return np.eye(len(names))[[places[item] for item in y]]
+        return np.asarray(np.eye(len(names))[[places[item] for item in y]])
 
     return Target(len(names), "one-hot", rows, lambda V: tuple(names[i] for i in np.argmax(V, axis=1)))
 
@@ -186,7 +186,7 @@ def _angle(loss: Any) -> Target:
 def _sphere(loss: Any) -> Target:
     def answer(V: Array) -> Array:
         norm = np.linalg.norm(V[0])
-        return V[0] / norm if norm > 1e-12 else np.eye(loss.dim)[0]
+        return np.asarray(V[0] / norm if norm > 1e-12 else np.eye(loss.dim)[0])
 
     return Target(loss.dim, "number", lambda y: np.asarray(y, dtype=float)[None, :], answer)
 
