@@ -3,7 +3,8 @@
 import doctest
 import importlib
 import sys
-from itertools import permutations, product
+from functools import partial
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -298,13 +299,21 @@ def slopes(function, at, step=1e-6):
     return found
 
 
+def value_of_theta(polytope, shared, v, theta):
+    return polytope.value(theta, shared, v)
+
+
+def value_of_shared(polytope, theta, v, shared):
+    return polytope.value(theta, shared, v)
+
+
 @pytest.mark.parametrize("kind", list(POLYTOPES))
 def test_gradients_are_those_of_the_loss(kind, rng):
     for _ in range(5):
         polytope, theta, shared, v = polytope_at(kind, rng)
         mu, counts = polytope.mean(theta, shared)
-        np.testing.assert_allclose(mu - v, slopes(lambda at: polytope.value(at, shared, v), theta), atol=1e-6)
-        expected = slopes(lambda at: polytope.value(theta, at, v), shared)
+        np.testing.assert_allclose(mu - v, slopes(partial(value_of_theta, polytope, shared, v), theta), atol=1e-6)
+        expected = slopes(partial(value_of_shared, polytope, theta, v), shared)
         np.testing.assert_allclose(counts - polytope.counts(v), expected, atol=1e-6)
         assert polytope.value(theta, shared, v) >= 0
 
@@ -329,7 +338,7 @@ def test_chains_are_enumerated(rng):
     total, mu, counts = 0.0, np.zeros_like(theta), np.zeros_like(shared)
     for places in product(range(theta.shape[1]), repeat=len(theta)):
         v = np.eye(theta.shape[1])[list(places)]
-        moves = sum(shared[a, b] for a, b in zip(places, places[1:]))
+        moves = sum(shared[a, b] for a, b in pairwise(places))
         weight = np.exp(sum(theta[i, a] for i, a in enumerate(places)) + moves)
         total, mu, counts = total + weight, mu + weight * v, counts + weight * polytope.counts(v)
     found = polytope.mean(theta, shared)
