@@ -18,7 +18,7 @@ RANGES = {  # name: low and high of each target, known beforehand; targets are b
     "TrumpApproval": ([30.0], [60.0]),
     "ChickWeights": ([0.0], [500.0]),
     "AirlinePassengers": ([0.0], [1000.0]),
-    "WaterFlow": ([0.0], [100.0]),
+    "WaterFlow": ([0.0], [150.0]),
     "SP500Stocks": ([-10.0], [10.0]),
     "SolarFlare": ([0.0, 0.0, 0.0], [10.0, 10.0, 10.0]),
 }
