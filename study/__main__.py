@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--roles", nargs="+", default=[], choices=("ours", "peer", "baseline", "hindsight"))
     made.add_argument("--rounds", default="3000", help="of each stream, from its first; all: everything")
     made.add_argument("--variants", nargs="+", default=["default", "tuned"], choices=("default", "tuned"))
-    made.add_argument("--jobs", type=int, default=1)
+    made.add_argument("--jobs", type=int, default=1, help="processes at once")
     made.add_argument("--cap", type=float, default=CAP, help="CPU seconds of a run")
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--folder", type=Path, default=DATA, help="where the real streams are")
@@ -52,7 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     methods = given.methods
     if given.roles:
-        methods = [m.name for m in all_methods().values() if m.role in given.roles and m.name in (methods or [m.name])]
+        methods = [
+            m.name for m in all_methods().values() if m.role in given.roles and m.name in (methods or [m.name])
+        ]
     options = Options(
         streams=QUICK_STREAMS if given.quick and not given.streams else tuple(given.streams),
         methods=quick_methods() if given.quick and not methods else tuple(methods),

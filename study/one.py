@@ -25,6 +25,10 @@ TUNING = 0.2
 """The share of a stream on which settings are compared; each may take this share of the cap."""
 
 
+SHORT = 0.2
+"""Clocks of CPU time are coarse on some systems: a run that is over in so many seconds has its wall time."""
+
+
 class Capped(BaseException):
     """The CPU seconds of a run are spent."""
 
@@ -37,7 +41,7 @@ def timed(chunks: Iterator[Any], cap: float) -> tuple[Any, float, bool]:
     """Losses, CPU seconds, and whether the cap was hit: the losses up to there are kept."""
     losses: list[Any] = []
     capped = False
-    start = time.process_time()
+    start, begun = time.process_time(), time.perf_counter()
     signal.signal(signal.SIGPROF, _ring)
     signal.setitimer(signal.ITIMER_PROF, cap, 0.5)  # again, where something has swallowed the first
     try:
@@ -48,7 +52,8 @@ def timed(chunks: Iterator[Any], cap: float) -> tuple[Any, float, bool]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_IGN)
-    return np.concatenate(losses) if losses else np.zeros(0), time.process_time() - start, capped
+    cpu, wall = time.process_time() - start, time.perf_counter() - begun
+    return np.concatenate(losses) if losses else np.zeros(0), wall if wall < SHORT else cpu, capped
 
 
 def tune(method: Method, stream: Stream, seed: int, cap: float) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
@@ -64,7 +69,9 @@ def tune(method: Method, stream: Stream, seed: int, cap: float) -> tuple[Mapping
     through = [run for run in tried if not run[3]] or tried
     rounds = min(len(run[1]) for run in through)
     means = [float(run[1][:rounds].mean()) if rounds else 0.0 for run in through]
-    table = [{"setting": s, "mean": float(v.mean()) if len(v) else None, "cpu": c, "capped": k} for s, v, c, k in tried]
+    table = [
+        {"setting": s, "mean": float(v.mean()) if len(v) else None, "cpu": c, "capped": k} for s, v, c, k in tried
+    ]
     return through[int(np.argmin(means))][0], table
 
 
@@ -82,7 +89,7 @@ def forget_peak() -> None:
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     except OSError:
-        pass
+        return
 
 
 def read(spec: Mapping[str, Any]) -> Stream:

@@ -81,5 +81,7 @@ def _ranks(ax: Any, found: Sequence[Verdict]) -> None:
             places.setdefault(name, []).append(place)
     names = sorted(places, key=lambda name: float(np.mean(places[name])))
     ax.boxplot([places[name] for name in names], showfliers=False)
-    ax.set_xticks(range(1, len(names) + 1), [f"{n} ({len(places[n])})" for n in names], rotation=60, ha="right", fontsize=6)
+    ax.set_xticks(
+        range(1, len(names) + 1), [f"{n} ({len(places[n])})" for n in names], rotation=60, ha="right", fontsize=6
+    )
     ax.set_title("Places over the streams that a method ran on (how many), 1 is the lowest loss", fontsize=8)

@@ -69,7 +69,9 @@ def plan(options: Options) -> tuple[list[dict[str, Any]], list[str]]:
             continue
         for title in chosen(options.methods, methods, "method"):
             if STREAMS[name].kind in methods[title].kinds:
-                specs += [specify(name, methods[title], v, options) for v in options.variants if _has(methods[title], v)]
+                specs += [
+                    specify(name, methods[title], v, options) for v in options.variants if _has(methods[title], v)
+                ]
     return sorted(specs, key=lambda spec: spec["variant"] == "tuned"), left_out
 
 
@@ -183,5 +185,3 @@ def _line(found: dict[str, Any]) -> str:
     capped = f", capped after {found['rounds']} rounds" if found["capped"] else ""
     mean = found["losses"].mean() if found["rounds"] else float("nan")
     return f"{name}: {mean:.4f}, {found['cpu']:.1f} s{capped}"
-
-

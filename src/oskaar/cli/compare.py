@@ -105,7 +105,9 @@ def ranked(losses: dict[str, Array]) -> list[dict[str, Any]]:
     return rows
 
 
-def bootstrap(values: Array, resamples: int = RESAMPLES, seed: int = 0, length: int | None = None) -> tuple[float, float]:
+def bootstrap(
+    values: Array, resamples: int = RESAMPLES, seed: int = 0, length: int | None = None
+) -> tuple[float, float]:
     """A 95% interval for the mean of values that depend on their neighbours.
 
     >>> bootstrap(np.full(50, 0.5))
