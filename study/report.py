@@ -20,7 +20,8 @@ oskaar's learners run in blocks, with exactly the answers of the loop. A tuned m
 first 20% of the stream, and the best starts again; that time is not in its figure. A run that hit its cap is marked
 with * and compared on the rounds it has done. Losses are means with 95% intervals by a block bootstrap; "worse" are
 rivals that untuned SALAMI is significantly worse than (5%, Holm over all peers and baselines). The best constant
-in hindsight looks ahead, and is compared with nothing. Published figures come from other machines and other protocols.
+in hindsight looks ahead, and is compared with nothing. Published figures come from other machines
+and other protocols.
 """
 
 

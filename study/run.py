@@ -85,7 +85,7 @@ def specify(stream: str, method: Method, variant: str, options: Options) -> dict
     source["code"] = code("study/streams", "benchmarks", "src/oskaar/drifts.py", "src/oskaar/streams.py")
     source["losses"] = code("src/oskaar/losses")  # they are kept with the stream
     ours = method.package == "oskaar"
-    spec = {
+    spec: dict[str, Any] = {
         "stream": stream,
         "stream_key": f"{stream}-{digest(source)}",
         "method": method.name,
@@ -99,7 +99,10 @@ def specify(stream: str, method: Method, variant: str, options: Options) -> dict
         "code": code(*(OUR_CODE if ours else ("study/peers",)), *HARNESS),
         "versions": versions([] if ours else [method.package]),
     }
-    return {**spec, "key": digest(spec), "folder": str(options.folder), "results": str(options.results)}
+    spec |= {"key": digest(spec), "folder": str(options.folder), "results": str(options.results)}
+    if variant == "tuned":
+        spec["default_key"] = specify(stream, method, "default", options)["key"]
+    return spec
 
 
 def path_of(spec: dict[str, Any]) -> Path:
