@@ -27,6 +27,13 @@ def test_block_length(values):
     assert statistics.block_length(np.array(values)) == naive.block_length(values)
 
 
+@pytest.mark.parametrize("order", [1, 2, 5, 12, 25, 60])
+@pytest.mark.parametrize("seed", range(4))
+def test_block_length_of_values_with_memory(order, seed):
+    values = naive.moving_average(400, order, seed)
+    assert statistics.block_length(np.array(values)) == naive.block_length(values)
+
+
 def test_longer_memory_makes_longer_blocks_and_wider_intervals():
     quick, slow = (np.array(naive.moving_average(2000, order, seed=1)) for order in (1, 60))
     assert statistics.block_length(slow) > 2 * statistics.block_length(quick)
