@@ -70,6 +70,7 @@ def _stream(ax: Any, verdict: Verdict) -> None:
     ax.set_xscale("log")
     ax.set_title(verdict.stream, fontsize=8)
     ax.tick_params(labelsize=6)
+    ax.xaxis.set_minor_formatter(lambda value, place: "")
     ax.set_xlabel("CPU seconds a round", fontsize=6)
     ax.set_ylabel("mean loss", fontsize=6)
 
