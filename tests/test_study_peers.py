@@ -278,6 +278,34 @@ def test_refits_come_a_tenth_later():
     assert model.fits == (*range(1, 102, 10), 112, 124, 137)
 
 
+def test_refitted_models_do_not_see_units():
+    """Rows are standardised with what was seen: other units and zeros of the columns change no answer."""
+    pytest.importorskip("sklearn")
+    peer = next(peer for peer in PEERS if peer.name == "KernelRidge")
+    stream = easy("vector", rounds=25)
+    moved = Stream("moved", "vector", stream.xs * [1e3, 1.0, 1e-3] + 7.0, stream.ys, stream.loss)
+    a, b = (answers_of(peer.make(s, {}, 0), s)[1:] for s in (stream, moved))
+    np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_lambdarank_is_told_the_queries(monkeypatch):
+    ranker = pytest.importorskip("lightgbm").LGBMRanker
+    groups, fit = [], ranker.fit
+    monkeypatch.setattr(ranker, "fit", lambda self, X, y, group: groups.append(group) or fit(self, X, y, group=group))
+    stream = easy("documents", rounds=21)
+    answers_of(next(peer for peer in PEERS if peer.name == "LightGBM lambdarank").make(stream, {}, 0), stream)
+    assert [4] * 11 in groups
+    assert groups[-1] == [4] * 21
+
+
+def test_the_crf_uses_every_column():
+    """A place's symbol is its largest column: one column alone is wrong in about half of the places."""
+    pytest.importorskip("pycrfsuite")
+    stream = easy("sequence")
+    answers = answers_of(next(peer for peer in PEERS if peer.name == "CRFsuite").make(stream, {}, 0), stream)
+    assert mean_loss(stream, answers) < 0.1
+
+
 # Fenchel-Young losses
 
 
