@@ -22,6 +22,8 @@ HEAVY = {"CapyMOA", "RandomForest", "River ARF"}
 """Peers whose tests are slow: a JVM, forests."""
 KINDS = ["subset", "sparse subset", "class", "ordinal", "ranking", "angle", "angles", "sphere", "simplex", "vector"]
 KINDS += ["documents", "sequence", "sparse sequence", "tree"]
+REFITTED, FEW = {"KernelRidge", "LightGBM"}, {"class", "subset", "sparse subset", "vector", "sequence"}
+"""Peers that are tested on a few kinds by default: fitting takes its time."""
 LABELS = {"class": "b", "subset": frozenset({1}), "sequence": ("y",) * 4}
 TREES = losses.DependencyTree()
 
@@ -66,7 +68,8 @@ def cases():
         for name in KINDS:
             stream = easy(name, rounds=1)
             if stream.kind in peer.kinds and peer.fits(stream):
-                marks = [pytest.mark.slow] if peer.name in HEAVY else []
+                slow = peer.name in HEAVY or (peer.name in REFITTED and name not in FEW)
+                marks = [pytest.mark.slow] if slow else []
                 yield pytest.param(peer, name, id=f"{peer.name}: {name}", marks=marks)
 
 
