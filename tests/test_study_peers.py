@@ -32,6 +32,12 @@ def sets_above_0(X):
     return [frozenset(np.flatnonzero(x > 0).tolist()) for x in X]
 
 
+def wide(X):
+    """A csr array with 64-bit indices, as readers of large files make them; not every package takes those."""
+    rows = csr_array(X)
+    return csr_array((rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)), shape=rows.shape)
+
+
 def easy(name, rounds=60, seed=0):
     """A stream that linear models learn from few rounds. Some labels that the losses list never come."""
     rng = np.random.default_rng(seed)
@@ -40,7 +46,7 @@ def easy(name, rounds=60, seed=0):
     symbols = [tuple("xyz"[i] for i in np.argmax(b, axis=1)) for b in blocks]
     parts = {
         "subset": lambda: (X, sets_above_0(X), losses.F1(4)),
-        "sparse subset": lambda: (csr_array(np.where(X > 0, X, 0.0)), sets_above_0(X), losses.F1(4)),
+        "sparse subset": lambda: (wide(np.where(X > 0, X, 0.0)), sets_above_0(X), losses.F1(4)),
         "class": lambda: (X, ["abc"[int(np.argmax(x))] for x in X], losses.ZeroOne("abcd")),
         "ordinal": lambda: (X, [int(np.clip(np.rint(x.sum() + 2), 0, 4)) for x in X], losses.Ordinal(6)),
         "ranking": lambda: (X, [tuple(np.argsort(-x).tolist()) for x in X], losses.Kendall(3)),
@@ -55,7 +61,7 @@ def easy(name, rounds=60, seed=0):
             losses.Documents(),
         ),
         "sequence": lambda: (blocks, symbols, losses.Sequence("xyz-")),
-        "sparse sequence": lambda: ([csr_array(b) for b in blocks], symbols, losses.Sequence("xyz-")),
+        "sparse sequence": lambda: ([wide(b) for b in blocks], symbols, losses.Sequence("xyz-")),
         "tree": lambda: (blocks, [TREES.decode(b[:, :1]) for b in blocks], TREES),
     }
     kind = name.split()[-1].removesuffix("s") if name in ("angles", "sparse subset", "sparse sequence") else name
@@ -255,6 +261,14 @@ def test_the_scaler_is_the_mean_and_deviation_of_all_rows(rng):
     for block in np.split(X, [1, 4, 5, 20]):
         scaler.learn(block)
     np.testing.assert_allclose(scaler.scaled(X), (X - X.mean(axis=0)) / X.std(axis=0))
+
+
+def test_csr_rows_get_narrow_indices():
+    history = rows.History(most=10)
+    history.append(rows.block_of(wide(np.eye(2))), np.eye(2))
+    assert wide(np.eye(2)).indices.dtype == np.int64
+    assert history.rows().indices.dtype == history.rows().indptr.dtype == np.int32
+    np.testing.assert_array_equal(history.rows().toarray(), np.eye(2))
 
 
 def test_history_keeps_the_last_rows():

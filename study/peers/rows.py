@@ -10,10 +10,17 @@ from scipy.sparse import csr_array, issparse, vstack
 from oskaar.arrays import Array
 
 
+def narrow(x: Any) -> csr_array:
+    """x as a csr array with 32-bit indices, the only ones that scikit-learn's forests take."""
+    x = csr_array(x)
+    parts = (x.data.astype(float, copy=False), x.indices.astype(np.int32), x.indptr.astype(np.int32))
+    return csr_array(parts, shape=x.shape)
+
+
 def block_of(x: Any) -> Any:
     """x as rows: an (n, d) array or csr array, n = 1 for a plain row."""
     if issparse(x):
-        return csr_array(x)
+        return narrow(x)
     return np.atleast_2d(np.asarray(x, dtype=float))
 
 
@@ -119,7 +126,7 @@ class History:
 
     def rows(self) -> Any:
         """All rows kept."""
-        return csr_array(vstack(self.blocks)) if issparse(self.blocks[0]) else np.concatenate(self.blocks)
+        return narrow(vstack(self.blocks)) if issparse(self.blocks[0]) else np.concatenate(self.blocks)
 
     def values(self) -> Array:
         """All targets kept, (n, p)."""
