@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states
 
-.PHONY: demo test test-slow lint bench plots theory clean
+.PHONY: demo test test-slow lint bench plots theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -16,8 +16,8 @@ demo: $(STAMP)-demo
 	$(RUN) examples/demo.py
 
 lint: $(STAMP)-dev
-	$(RUN) -m ruff check conftest.py src tests benchmarks examples
-	$(RUN) -m ruff format --check conftest.py src tests benchmarks examples
+	$(RUN) -m ruff check conftest.py src tests benchmarks examples study
+	$(RUN) -m ruff format --check conftest.py src tests benchmarks examples study
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
@@ -35,6 +35,9 @@ plots: $(STAMP)-bench
 
 theory: $(STAMP)-bench
 	OPENBLAS_NUM_THREADS=1 $(RUN) examples/theory
+
+study: $(STAMP)-study
+	$(RUN) -m study --jobs 2 --docs
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -29,7 +29,7 @@ def classes(seed, change, T=2000, d=10, k=5):
     return X, np.argmax(scores, axis=1).tolist()
 
 
-def pollution(folder, hours=3000):
+def pollution(folder, hours=3000, scale=streams.standardised):
     """Levels of PM2.5 in Beijing from weather and time of day alone, standardised online."""
     rows, values = [], []
     with gzip.open(folder / "ordinal" / "pollution.csv.gz", "rt") as lines:
@@ -42,7 +42,7 @@ def pollution(folder, hours=3000):
                 rows.append([*weather, *wind, np.cos(turn), np.sin(turn)])
                 values.append(float(row["pm2.5"]))
     levels = np.digitize(values, [12, 35.4, 55.4, 150.4, 250.4]).tolist()
-    return streams.standardised(np.array(rows)), levels
+    return scale(np.array(rows)), levels
 
 
 def river_softmax(X, ys):

@@ -81,8 +81,8 @@ def observations(path, station):
     return rows
 
 
-def wind(path, station, rounds):
-    """The turn of the wind from one observation to the next, three hours later; calm air has no direction."""
+def wind(path, station, rounds, scale=streams.standardised):
+    """The wind three hours after each observation, and what is known at it; calm air has no direction."""
     seen = observations(path, station)
     X, now, ys = [], [], []
     for (_, far), (when, here), (later, there) in zip(seen[:-2], seen[1:-1], seen[2:], strict=True):
@@ -97,7 +97,7 @@ def wind(path, station, rounds):
         ys.append(truth)
         if len(ys) == rounds:
             break
-    return streams.standardised(filled(np.array(X))), np.array(now), np.array(ys)
+    return scale(filled(np.array(X))), np.array(now), np.array(ys)
 
 
 def degrees(zs, ys):
@@ -235,7 +235,7 @@ def extrapolated(before, here):
     return 2 * (here @ before) * here - before
 
 
-def storms(folder, rounds=4000):
+def storms(folder, rounds=4000, scale=streams.standardised):
     """Where a storm is six hours later, less its great-circle extrapolation: kilometres to the east and north."""
     found = []
     six = datetime.timedelta(hours=6)
@@ -256,7 +256,7 @@ def storms(folder, rounds=4000):
         ys.append(truth)
     guesses, ys = np.array(guesses), np.array(ys)
     last = on_sphere([item[3][1] for item in found[-rounds:]])
-    return streams.standardised(filled(np.array(X))), last, guesses, ys
+    return scale(filled(np.array(X))), last, guesses, ys
 
 
 def storm_tracks(folder, rounds=4000):

@@ -105,19 +105,31 @@ def ranked(losses: dict[str, Array]) -> list[dict[str, Any]]:
     return rows
 
 
-def bootstrap(values: Array, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float]:
+def bootstrap(
+    values: Array, resamples: int = RESAMPLES, seed: int = 0, length: int | None = None
+) -> tuple[float, float]:
     """A 95% interval for the mean of values that depend on their neighbours.
-
-    Circular blocks of about 2 T^(1/3) values are drawn with replacement until there are T of them.
 
     >>> bootstrap(np.full(50, 0.5))
     (0.5, 0.5)
     """
+    low, high = np.quantile(resampled(values, resamples, seed, length), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def resampled(values: Array, resamples: int = RESAMPLES, seed: int = 0, length: int | None = None) -> Array:
+    """Means of `resamples` draws of T values: circular blocks are drawn with replacement until there are T of them.
+
+    length: of a block; None is about 2 T^(1/3), at most T.
+
+    >>> resampled(np.arange(5.0), resamples=3, length=5)
+    array([2., 2., 2.])
+    """
     T = len(values)
-    length = min(T, round(2 * T ** (1 / 3)))
+    length = min(T, round(2 * T ** (1 / 3)) if length is None else length)
     blocks = -(-T // length)
     sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
     of_block = (sums[length:] - sums[:-length]) / length  # the mean of the block that starts at each round
     starts = np.random.default_rng(seed).integers(0, T, size=(resamples, blocks))
-    low, high = np.quantile(of_block[starts].mean(axis=1), [0.025, 0.975])
-    return float(low), float(high)
+    means: Array = of_block[starts].mean(axis=1)
+    return means

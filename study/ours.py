@@ -1,0 +1,74 @@
+"""oskaar's entries: SALAMI and OSKAAR with their defaults, and small grids for tuning.
+
+They run in blocks, as `oskaar.replay` does: exactly the answers of the loop of predict_one and learn_one, for
+less time. Dense features are standardised online (`oskaar.streams.standardised`), sparse ones taken as they are:
+this is what the default kernels are made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from oskaar import OSKAAR, SALAMI, kernels
+from oskaar.streams import standardised
+from study.methods import Method
+from study.protocol import KINDS, Stream
+
+MANY = 20_000
+"""With more rows than this a learner keeps a budget of inputs."""
+BUDGET = 512
+
+
+def prepared(stream: Stream) -> Any:
+    """The inputs, standardised online where they are dense."""
+    if stream.sparse:
+        return stream.xs
+    if not isinstance(stream.xs, list):
+        return standardised(stream.xs)
+    ends = np.cumsum([len(x) for x in stream.xs])[:-1]
+    return np.split(standardised(np.vstack(stream.xs)), ends)
+
+
+def rows_of(stream: Stream) -> int:
+    """Rows of all rounds together."""
+    return sum(x.shape[0] for x in stream.xs) if isinstance(stream.xs, list) else len(stream)
+
+
+def learner_for(cls: Any, stream: Stream, setting: Mapping[str, Any], budget: bool = False) -> Any:
+    """A fresh learner; `scale` multiplies the default lengthscale."""
+    options = {name: value for name, value in setting.items() if name not in ("scale",)}
+    if "scale" in setting and not stream.sparse:
+        options["kernel"] = kernels.Gaussian(setting["scale"] * stream.n_columns**0.5) + 1.0
+    if budget or rows_of(stream) > MANY:
+        options["budget"] = BUDGET
+    return cls(stream.loss, **options)
+
+
+def _entry(name: str, cls: Any, settings: Any, scaled: bool = True, budget: bool = False) -> Method:
+    def losses(stream: Stream, setting: Mapping[str, Any], seed: int) -> Iterator[Any]:
+        xs = prepared(stream) if scaled else stream.xs
+        for chunk in learner_for(cls, stream, setting, budget).stream(xs, stream.ys):
+            yield chunk.losses
+
+    def skips(stream: Stream, setting: Mapping[str, Any]) -> bool:
+        return stream.sparse and "scale" in setting
+
+    return Method(name, "oskaar", "ours", KINDS, settings, losses, skips=skips)
+
+
+SALAMI_SETTINGS = ({}, {"scale": 0.25}, {"scale": 0.5}, {"scale": 2.0}, {"lam": (0.005, 0.05)}, {"lam": (0.5, 5.0)})
+OSKAAR_SETTINGS = (
+    {},
+    {"lam": 0.03},
+    {"lam": 0.2},
+    *({"lam": lam, "scale": scale} for scale in (0.25, 0.5, 2.0) for lam in (0.03, 0.2, 1.0)),
+)
+OURS = (
+    _entry("SALAMI", SALAMI, SALAMI_SETTINGS),
+    _entry("OSKAAR", OSKAAR, OSKAAR_SETTINGS),
+    _entry("SALAMI, budget 512", SALAMI, ({},), budget=True),
+    _entry("SALAMI, raw features", SALAMI, ({},), scaled=False),
+)

@@ -1,0 +1,110 @@
+"""LightGBM, refitted: lambdarank for the documents of queries; boosted trees for classes, levels and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from study.peers.refitting import Refitted
+from study.peers.targets import NUMBERS, target_of
+from study.protocol import Peer, Stream
+
+QUIET: dict[str, Any] = {"verbose": -1, "n_jobs": 1, "deterministic": True, "force_row_wise": True}
+
+
+class Ranker(Refitted):
+    """LGBMRanker on all queries kept. Relevances are rounded to whole grades, which lambdarank asks for."""
+
+    growth = 0.1
+
+    def __init__(self, stream: Stream, setting: Mapping[str, Any], seed: int) -> None:
+        from lightgbm import LGBMRanker
+
+        super().__init__(target_of(stream), most=30_000)
+        self.model = LGBMRanker(random_state=seed, **QUIET, **setting)
+        self.ready = False
+
+    def fit(self, X: Any, Y: Array) -> None:
+        """Fits where the queries kept have two grades."""
+        grades = np.rint(Y[:, 0]).astype(int)
+        self.ready = bool((grades != grades[0]).any())
+        if self.ready:
+            sizes = [len(part) for part in self.history.targets]
+            gains = [2.0**grade - 1 for grade in range(int(grades.max()) + 1)]
+            self.model.set_params(label_gain=gains).fit(X, grades, group=sizes)
+
+    def scores(self, X: Any) -> Array:
+        """The ranker's; 0, the order of the rows, where it was not fitted."""
+        return _booster(self.model, X)[:, None] if self.ready else np.zeros((X.shape[0], 1))
+
+
+class Boosted(Refitted):
+    """LGBMClassifier for classes, an LGBMRegressor for each number."""
+
+    growth = 0.25
+
+    def __init__(self, stream: Stream, setting: Mapping[str, Any], seed: int) -> None:
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        options = dict(setting)
+        super().__init__(target_of(stream, options.pop("as_classes", False)), most=20_000)
+        self.one_hot = self.target.type == "one-hot"
+        make = LGBMClassifier if self.one_hot else LGBMRegressor
+        self.models = [
+            make(random_state=seed, **QUIET, **options) for _ in range(1 if self.one_hot else self.target.p)
+        ]
+        self.constant: Array | None = None
+
+    def fit(self, X: Any, Y: Array) -> None:
+        """Fits where there are two classes and two rows; before that, what there is."""
+        self.constant = Y.mean(axis=0) if (Y[0] == Y).all() or len(Y) < 2 else None
+        if self.constant is None:
+            columns = [np.argmax(Y, axis=1)] if self.one_hot else list(Y.T)
+            for model, column in zip(self.models, columns, strict=True):
+                model.fit(X, column)
+
+    def scores(self, X: Any) -> Array:
+        """Probabilities or predictions."""
+        if self.constant is not None:
+            return np.tile(self.constant, (X.shape[0], 1))
+        if not self.one_hot:
+            return np.stack([_booster(model, X) for model in self.models], axis=1)
+        V, classes = np.zeros((X.shape[0], self.target.p)), self.models[0].classes_
+        shares = _booster(self.models[0], X)
+        V[:, classes] = np.stack([1 - shares, shares], axis=1) if shares.ndim == 1 else shares
+        return V
+
+
+def _booster(model: Any, X: Any) -> Array:
+    """The raw booster: the face of scikit-learn checks every call, which costs more than the trees."""
+    return np.asarray(model.booster_.predict(X, num_threads=1))
+
+
+PEERS = (
+    Peer(
+        "LightGBM lambdarank",
+        "lightgbm",
+        ("documents",),
+        (
+            {},
+            {"n_estimators": 50, "num_leaves": 7},
+            {"n_estimators": 200, "learning_rate": 0.03, "num_leaves": 7},
+            {"n_estimators": 100, "min_child_samples": 50, "reg_lambda": 10.0},
+        ),
+        Ranker,
+    ),
+    Peer(
+        "LightGBM",
+        "lightgbm",
+        ("class", *NUMBERS),
+        (
+            {},
+            {"num_leaves": 7, "min_child_samples": 5},
+            {"num_leaves": 7, "n_estimators": 50, "min_child_samples": 10, "as_classes": True},
+        ),
+        Boosted,
+    ),
+)

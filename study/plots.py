@@ -1,0 +1,88 @@
+"""One page of plots: loss against CPU time on each stream with its Pareto front, and ranks over streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from study.verdicts import OURS, Verdict, gap, seconds
+
+COLOURS = {"ours": "tab:blue", "peer": "tab:orange", "baseline": "tab:grey", "hindsight": "lightgrey"}
+ACROSS = 4
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The points (time, loss) that no other point beats in both, by rising time.
+
+    >>> front([(1.0, 3.0), (2.0, 2.0), (3.0, 2.5), (4.0, 1.0)])
+    [0, 1, 3]
+    """
+    kept: list[int] = []
+    for i in sorted(range(len(points)), key=lambda i: points[i]):
+        if not kept or points[i][1] < points[kept[-1]][1]:
+            kept.append(i)
+    return kept
+
+
+def ranks(verdict: Verdict) -> dict[str, float]:
+    """The place of each method on a stream, 1 the best, by its distance from SALAMI on common rounds."""
+    ours = verdict.runs[OURS]
+    losses = {n: -gap(ours, run) for n, run in verdict.runs.items() if run["role"] != "hindsight"}
+    values = np.array(list(losses.values()))
+    return {name: float(1 + (values < v).sum() + ((values == v).sum() - 1) / 2) for name, v in losses.items()}
+
+
+def draw(found: Sequence[Verdict], path: Path) -> Path:
+    """The page, as SVG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "study"
+    from matplotlib import pyplot as plt
+
+    down = -(-len(found) // ACROSS)
+    page = plt.figure(figsize=(4 * ACROSS, 3 * down + 5), layout="constrained")
+    above, below = page.subfigures(2, 1, height_ratios=[3 * down, 5])
+    axes = np.atleast_1d(above.subplots(down, ACROSS, squeeze=False)).ravel()
+    for ax, verdict in zip(axes, found, strict=False):
+        _stream(ax, verdict)
+    for ax in axes[len(found) :]:
+        ax.set_axis_off()
+    _ranks(below.subplots(), found)
+    page.savefig(path, format="svg", metadata={"Date": None})
+    plt.close(page)
+    return path
+
+
+def _stream(ax: Any, verdict: Verdict) -> None:
+    runs = {name: run for name, run in verdict.runs.items() if run["role"] != "hindsight"}
+    points = [(max(seconds(run), 1e-7), float(np.mean(run["losses"]))) for run in runs.values()]
+    for (name, run), (x, y) in zip(runs.items(), points, strict=True):
+        marker = "s" if name == OURS else "^" if run["variant"] == "tuned" else "o"
+        ax.plot(x, y, marker, color=COLOURS[run["role"]], markersize=7 if name == OURS else 4)
+    best = [points[i] for i in front(points)]
+    ax.step([x for x, _ in best], [y for _, y in best], where="post", color="black", linewidth=0.6)
+    for i in front(points):
+        ax.annotate(list(runs)[i], points[i], fontsize=5)
+    ax.set_xscale("log")
+    ax.set_title(verdict.stream, fontsize=8)
+    ax.tick_params(labelsize=6)
+    ax.xaxis.set_minor_formatter(lambda value, place: "")
+    ax.set_xlabel("CPU seconds a round", fontsize=6)
+    ax.set_ylabel("mean loss", fontsize=6)
+
+
+def _ranks(ax: Any, found: Sequence[Verdict]) -> None:
+    places: dict[str, list[float]] = {}
+    for verdict in found:
+        for name, place in ranks(verdict).items():
+            places.setdefault(name, []).append(place)
+    names = sorted(places, key=lambda name: float(np.mean(places[name])))
+    ax.boxplot([places[name] for name in names], showfliers=False)
+    ax.set_xticks(
+        range(1, len(names) + 1), [f"{n} ({len(places[n])})" for n in names], rotation=60, ha="right", fontsize=6
+    )
+    ax.set_title("Places over the streams that a method ran on (how many), 1 is the lowest loss", fontsize=8)

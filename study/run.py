@@ -1,0 +1,190 @@
+"""The plan of a study, and running it: one process for each run, those that are done are not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from study.methods import Method, all_methods
+from study.store import code, digest, load, save, versions
+from study.streams import DATA, STREAMS
+from study.streams.entries import ROOT
+
+RESULTS = ROOT / "study" / "results"
+CAP = 120.0
+"""CPU seconds of a run, for all methods alike."""
+PATIENCE = 10.0
+"""A run is ended from outside after so many times its cap in wall time, tuning included, and a minute."""
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+OUR_CODE = ("src/oskaar", "study/ours.py", "study/baselines.py")
+HARNESS = ("study/protocol.py", "study/methods.py", "study/one.py")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run."""
+
+    streams: tuple[str, ...] = ()
+    """None named: all that can be read."""
+    methods: tuple[str, ...] = ()
+    rounds: int | None = 3000
+    variants: tuple[str, ...] = ("default", "tuned")
+    jobs: int = 1
+    cap: float = CAP
+    seed: int = 0
+    folder: Path = DATA
+    results: Path = RESULTS
+    retry: bool = False
+
+
+def chosen(names: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+    """The names, or all that are known where none is named.
+
+    >>> chosen([], ["a", "b"], "stream"), chosen(["b"], ["a", "b"], "stream")
+    (['a', 'b'], ['b'])
+    """
+    names, known = list(names), list(known)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no {what} {name!r}: it must be one of {', '.join(known)}.")
+    return names or known
+
+
+def plan(options: Options) -> tuple[list[dict[str, Any]], list[str]]:
+    """The specifications of all runs, defaults before tuned ones, and what has to be left out."""
+    methods = all_methods()
+    specs, left_out = [], []
+    for name in chosen(options.streams, STREAMS, "stream"):
+        why = STREAMS[name].missing(options.folder)
+        if why:
+            left_out.append(f"{name}: {why}")
+            continue
+        for title in chosen(options.methods, methods, "method"):
+            if STREAMS[name].kind in methods[title].kinds:
+                specs += [
+                    specify(name, methods[title], v, options) for v in options.variants if _has(methods[title], v)
+                ]
+    return sorted(specs, key=lambda spec: spec["variant"] == "tuned"), left_out
+
+
+def _has(method: Method, variant: str) -> bool:
+    return variant == "default" or len(method.settings) > 1
+
+
+def specify(stream: str, method: Method, variant: str, options: Options) -> dict[str, Any]:
+    """A run in plain words; its key changes with anything that may change its numbers."""
+    source = {"name": stream, "rounds": options.rounds, "folder": str(options.folder)}
+    source["code"] = code("study/streams", "benchmarks", "src/oskaar/drifts.py", "src/oskaar/streams.py")
+    source["losses"] = code("src/oskaar/losses")  # they are kept with the stream
+    ours = method.package == "oskaar"
+    spec: dict[str, Any] = {
+        "stream": stream,
+        "stream_key": f"{stream}-{digest(source)}",
+        "method": method.name,
+        "role": method.role,
+        "package": method.package,
+        "variant": variant,
+        "settings": [dict(s) for s in method.settings[: 1 if variant == "default" else None]],
+        "rounds_asked": options.rounds,
+        "seed": options.seed,
+        "cap": options.cap,
+        "code": code(*(OUR_CODE if ours else ("study/peers",)), *HARNESS),
+        "versions": versions([] if ours else [method.package]),
+    }
+    spec |= {"key": digest(spec), "folder": str(options.folder), "results": str(options.results)}
+    if variant == "tuned":
+        spec["default_key"] = specify(stream, method, "default", options)["key"]
+    return spec
+
+
+def path_of(spec: dict[str, Any]) -> Path:
+    """Where a run is kept."""
+    return Path(spec["results"]) / "runs" / f"{spec['key']}.npz"
+
+
+def finished(spec: dict[str, Any], retry: bool) -> bool:
+    """Whether there is nothing to do; failures count as finished unless they are to be tried again."""
+    path = path_of(spec)
+    return path.exists() and (not retry or load(path)["status"] in ("ok", "unfit"))
+
+
+def execute(spec: dict[str, Any]) -> None:
+    """One run, in a process of its own with one thread for linear algebra."""
+    path = path_of(spec)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = path.with_suffix(".json")
+    told.write_text(json.dumps(spec), encoding="utf-8")
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "study.one", str(told), str(path)]
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            timeout=60 + PATIENCE * spec["cap"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        error = f"the process ended with {ended.returncode}: {ended.stderr[-500:]}" if ended.returncode else ""
+    except subprocess.TimeoutExpired:
+        error = f"the process was ended after {60 + PATIENCE * spec['cap']:.0f} s"
+    finally:
+        told.unlink(missing_ok=True)
+    if error or not path.exists():
+        save(path, {**spec, "status": "failed", "error": error or "nothing was written"}, [])
+
+
+def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, Any]]:
+    """Everything that is planned; a study that was interrupted goes on. Gives the runs, with their losses."""
+    specs, left_out = plan(options)
+    for line in left_out:
+        say(f"left out: {line}")
+    waiting = [spec for spec in specs if not finished(spec, options.retry)]
+    say(f"{len(specs)} runs, {len(specs) - len(waiting)} of them done before")
+    start, done = time.monotonic(), 0
+
+    def one(spec: dict[str, Any]) -> dict[str, Any]:
+        execute(spec)
+        return spec
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        try:
+            for spec in pool.map(one, waiting):
+                done += 1
+                left = (time.monotonic() - start) / done * (len(waiting) - done)
+                say(f"[{done}/{len(waiting)}, {clock(left)} left] {_line(load(path_of(spec)))}")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [load(path_of(spec)) for spec in specs]
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> clock(3725.2), clock(59)
+    ('1:02:05', '0:59')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _line(found: dict[str, Any]) -> str:
+    name = f"{found['stream']}, {found['method']} ({found['variant']})"
+    if found["status"] != "ok":
+        return f"{name}: {found['status']} {found.get('error', '')}"
+    capped = f", capped after {found['rounds']} rounds" if found["capped"] else ""
+    mean = found["losses"].mean() if found["rounds"] else float("nan")
+    return f"{name}: {mean:.4f}, {found['cpu']:.1f} s{capped}"
