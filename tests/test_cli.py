@@ -379,10 +379,11 @@ def test_groups_of_a_table(run):
     assert result["mean_loss"] == pytest.approx(expected.mean_loss, abs=1e-9)
 
 
-def test_interruption_keeps_what_there_is(run, monkeypatch):
+def test_interruption_keeps_what_there_is(run, monkeypatch, tmp_path):
     from oskaar.cli import running
 
     calls = []
+    monkeypatch.chdir(tmp_path)
 
     def stop(self, run):
         calls.append(run.count)
@@ -516,7 +517,7 @@ def test_as_a_program(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_control_c():
+def test_control_c(tmp_path):
     """A pipe that stays open: answers come at once, and control-C ends with what there is."""
     command = [
         sys.executable,
@@ -533,7 +534,7 @@ def test_control_c():
         "9999",
     ]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
+    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
         process.stdin.write(tagged())
         process.stdin.flush()
         for _ in range(150):

@@ -15,9 +15,10 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.cli.columns import split
-from oskaar.cli.models import make_baselines, make_learner
+from oskaar.cli.company import make_baselines
+from oskaar.cli.models import make_learner
 from oskaar.cli.rounds import Rounds
-from oskaar.cli.running import say, table
+from oskaar.cli.telling import say, table
 from oskaar.losses import Loss
 from oskaar.readers import ReadError, read
 from oskaar.replays import replay

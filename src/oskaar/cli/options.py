@@ -9,8 +9,6 @@ import argparse
 import tomllib
 from typing import Any, NoReturn
 
-COMMANDS = ("replay", "compare", "losses", "demo")
-
 
 class OptionError(ValueError):
     """A command that cannot be understood."""
@@ -38,6 +36,12 @@ def parser() -> Parser:
     replay.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True, help="company (default)")
     replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
+    replay.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file as it goes on, see --every")
+    replay.add_argument(
+        *("--no-checkpoint",), dest="checkpoint", action="store_const", const="", help="nor after control-C"
+    )
+    replay.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
+    replay.add_argument("--resume", metavar="FILE", help="go on with the run that this checkpoint keeps")
     replay.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
     )
@@ -47,9 +51,11 @@ def parser() -> Parser:
     compare.add_argument("--kernel", help="several, with commas")
     compare.add_argument("--lam", help="several, with commas, each on its own")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
+    inspect = commands.add_parser("inspect", help="what a checkpoint, or a file of learner.save, holds")
+    inspect.add_argument("file", help="the checkpoint; nothing in it is executed")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
-    for command in (replay, compare, losses, demo):
+    for command in (replay, compare, inspect, losses, demo):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
         command.add_argument("--debug", action="store_true", help="show where an error came from")
     return top
@@ -87,11 +93,32 @@ def parse(argv: list[str]) -> argparse.Namespace:
     path = getattr(options, "config", None)
     if path:
         extra, file = _from_toml(path, options)
-        options = parser().parse_args([argv[0], *extra, *argv[1:]])
+        argv = [argv[0], *extra, *argv[1:]]
+        options = parser().parse_args(argv)
         options.file = options.file or file
+    options.given = _given(argv)
     if getattr(options, "file", "") is None:
         raise OptionError(f"oskaar {options.command} needs a file; - is standard input.")
     return options
+
+
+def defaults(command: str) -> dict[str, Any]:
+    """What the options of a command are where they are not given.
+
+    >>> defaults("replay")["learner"]
+    'salami'
+    """
+    return vars(parser().parse_args([command, *(["-"] if command == "inspect" else [])]))
+
+
+def _given(argv: list[str]) -> frozenset[str]:
+    """The names of the options that were given, not left at their defaults."""
+    bare = parser()
+    for action in bare._actions:
+        for command in (action.choices or {}).values() if isinstance(action.choices, dict) else ():
+            for option in command._actions:
+                option.default = argparse.SUPPRESS
+    return frozenset(vars(bare.parse_args(argv)))
 
 
 def _from_toml(path: str, options: argparse.Namespace) -> tuple[list[str], str | None]:

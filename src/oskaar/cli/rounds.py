@@ -14,6 +14,7 @@ from oskaar.cli.guesses import guess_loss, guess_y
 from oskaar.cli.labels import GROUPED, as_floats, loss_name, make_labels
 from oskaar.cli.ordering import ordered
 from oskaar.cli.scaling import Online, Plain, flat
+from oskaar.cli.settings import settings_of
 from oskaar.readers import ReadError, Record, Table
 
 SAMPLE = 100
@@ -34,8 +35,10 @@ class Rounds:
 
     def __init__(self, table: Table, options: Any) -> None:
         self.table, self.options = table, options
+        self.settings = settings_of(options)  # before guesses fill them in
         self.notes, self.skipped, self.clipped = list(table.notes), 0, 0
-        records = ordered(table, options.order, self.notes)
+        records = self._pulled(ordered(table, options.order, self.notes))
+        self._used = self._taken = self._done = 0
         sample = list(islice(records, min(SAMPLE, options.limit or SAMPLE)))
         if not sample:
             raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
@@ -109,20 +112,31 @@ class Rounds:
 
     def __iter__(self) -> Iterator[Round]:
         rounds = self._grouped() if self.group else self._single()
-        return islice(rounds, self.options.limit) if self.options.limit else rounds
+        if not self.options.limit:
+            return rounds
+        return islice(rounds, max(0, self.options.limit - self._done))
+
+    def _pulled(self, records: Iterator[Record]) -> Iterator[Record]:
+        for record in records:
+            self._taken += 1
+            yield record
 
     def _single(self) -> Iterator[Round]:
-        for i, record in enumerate(self._records):
+        for record in self._records:
+            self._used += 1
             cells = [self._cell(record, name) for name in self.y]
             x = self._row(record) if None not in cells or self._refused(record, cells) else None
             if x is None:
                 self.skipped += 1
                 continue
-            yield Round(record.line, x, self._label(cells, record), i < self._head)
+            y = self._label(cells, record)
+            self._done += 1
+            yield Round(record.line, x, y, self._used <= self._head)
 
     def _grouped(self) -> Iterator[Round]:
         for _, members in groupby(self._records, key=lambda record: self._cell(record, str(self.group))):
             records = list(members)
+            self._used += len(records)
             cells = [self._cell(record, self.y[0]) for record in records]
             for record, cell in zip(records, cells, strict=True):
                 if cell is None:
@@ -132,7 +146,40 @@ class Rounds:
                 self.skipped += 1
                 continue
             x = np.array(rows) if self.dense else rows
-            yield Round(records[-1].line, x, self._label(cells, records[-1]), False)
+            y = self._label(cells, records[-1])
+            self._done += 1
+            yield Round(records[-1].line, x, y, False)
+
+    # ---------------------------------------------------------------- checkpoints
+
+    def about(self) -> dict[str, Any]:
+        """What the first rows said, to see whether they say it again."""
+        return {"loss": repr(self.labels.loss), "y": self.y, "x": self._names if self.dense else None}
+
+    def state(self) -> dict[str, Any]:
+        """How far the records have been used, and what has been learned of them."""
+        counts = {"used": self._used, "pulled": self._taken, "done": self._done}
+        seen = {"skipped": self.skipped, "clipped": self.clipped, "scale": self._scale.state()}
+        return {**counts, **seen, "digest": self.table.digest()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Skip what has been used, and go on from there; refused where the records are others."""
+        used = sum(1 for _ in islice(self._records, state["used"]))
+        ahead = list(islice(self._records, state["pulled"] - state["used"]))
+        name, rows = self.table.name, state["pulled"]
+        if used + len(ahead) < rows:
+            raise ReadError(
+                f"{name} has {used + len(ahead)} rows and the checkpoint has read {rows}: give all of it."
+            )
+        if self.table.digest() != state["digest"]:
+            raise ReadError(
+                f"{name} is not what the checkpoint has read, it differs in the first {rows} rows: give the file as "
+                "it was, or start anew without --resume."
+            )
+        self._records = chain(ahead, self._records)
+        self._used, self._done = used, state["done"]
+        self.skipped, self.clipped = state["skipped"], state["clipped"]
+        self._scale.restore(state["scale"])
 
     def _cell(self, record: Record, name: str) -> Any:
         return record.cells.get(name, 0 if self.table.sparse else None)

@@ -26,6 +26,13 @@ def flat(name: str, cell: Any) -> list[tuple[str, Any]]:
 class Plain:
     """Rows as they are."""
 
+    def state(self) -> Any:
+        """What has been learned of the rows so far, apart from what comes later."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Go on from a state."""
+
     def dense(self, row: Any) -> Any:
         """A row of numbers."""
         return row
@@ -50,6 +57,15 @@ class Online(Plain):
         self._moments: Moments | None = None
         self._rows = 0
         self._squares: dict[str, float] = {}
+
+    def state(self) -> Any:
+        """Moments of dense rows; the number of dict rows and their sums of squares."""
+        return [self._moments, self._rows, dict(self._squares)]
+
+    def restore(self, state: Any) -> None:
+        """Go on from a state."""
+        self._moments, self._rows, squares = state
+        self._squares = dict(squares)
 
     def dense(self, row: Any) -> Any:
         """(x - mean) / deviation."""

@@ -5,6 +5,7 @@ Compression is told by the first bytes, not by the name, so that it works for st
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import sys
@@ -26,6 +27,7 @@ class Source:
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         self.encoding = encoding
+        self._sum = hashlib.blake2b(digest_size=16)
         self._raw, self._size = _opened(path)
         if self._size is not None:
             weakref.finalize(self, self._raw.close)  # with the last line that is wanted
@@ -37,6 +39,7 @@ class Source:
         number = 0
         try:
             for number, line in enumerate(self.data, start=1):
+                self._sum.update(line.rstrip(b"\r\n") + b"\n")  # a last line may get its end later
                 text = line.decode(self.encoding)
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeDecodeError as error:
@@ -49,6 +52,10 @@ class Source:
             raise ReadError(
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
+
+    def digest(self) -> str:
+        """A fingerprint of the lines read so far."""
+        return self._sum.hexdigest()
 
     def fraction(self) -> float | None:
         """How much has been read, 0 to 1; None for a pipe."""
