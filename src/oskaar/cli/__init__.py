@@ -37,6 +37,10 @@ def main(argv: list[str] | None = None) -> int:
         if "--debug" in arguments:
             raise
         message = str(error) or "there is not enough memory: give --budget, such as 256."
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        message = f"this should not happen, {type(error).__name__}: {error}: --debug shows where."
     print("oskaar: " + " ".join(message.split()), file=sys.stderr)
     return 2
 

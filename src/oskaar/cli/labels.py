@@ -185,6 +185,8 @@ def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     except (TypeError, ValueError):
         bad = next(cell for cell in cells if not isinstance(cell, (int, float)))
         raise ValueError(f"y must be a number, got {bad!r}") from None
+    except OverflowError:
+        raise ValueError("a number must be smaller than 1e308") from None
 
 
 def plain(z: Any) -> Any:

@@ -47,7 +47,15 @@ def parser() -> Parser:
     )
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
     _stream(compare)
-    compare.add_argument("--learner", default="salami,oskaar", help="several, with commas")
+    compare.add_argument(
+        "--learner", default="salami,oskaar", help="several, with commas: salami, oskaar, batch, river-knn, ..."
+    )
+    compare.add_argument(
+        "--river",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="River's learners too: river-linear, river-knn, river-hat, river-arf",
+    )
     compare.add_argument("--kernel", help="several, with commas")
     compare.add_argument("--lam", help="several, with commas, each on its own")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")

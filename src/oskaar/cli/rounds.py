@@ -20,6 +20,9 @@ from oskaar.readers import ReadError, Record, Table
 SAMPLE = 100
 """So many rows are looked at for guesses."""
 
+HUGE = 1e300
+"""Numbers below it are finite, and so are whole numbers below it as floats."""
+
 
 class Round(NamedTuple):
     """The line where it was read, x, y, and whether it only warms up: learned, not judged."""
@@ -95,6 +98,7 @@ class Rounds:
             same and bool(names) and all(isinstance(c, (int, float, type(None))) for row in rows for _, c in row)
         )
         self._names = names
+        self._fixed = self.dense and all(name in record.cells for record in sample for name in names)
         if self.dense:
             self.notes.append(f"x is {len(names)} numbers")
             self._advise_scaling(rows)
@@ -207,6 +211,10 @@ class Rounds:
 
     def _row(self, record: Record) -> Any:
         """x of a record; None where it is to be skipped."""
+        if self._fixed and self.table.columns:  # most files: nothing but numbers in columns that stay
+            cells: list[Any] = [record.cells.get(name) for name in self._names]
+            if set(map(type, cells)) <= {int, float} and max(map(abs, cells), default=0) < HUGE:
+                return self._scale.dense(np.array(cells, dtype=float))
         pairs = self._pairs(record)
         for name, cell in pairs:
             if isinstance(cell, float) and not math.isfinite(cell):
@@ -229,11 +237,10 @@ class Rounds:
                 return None
         try:
             return self._scale.dense(as_floats(row))
-        except ValueError:
-            name = next(n for n, c in pairs if not isinstance(c, (int, float)))
-            raise self._error(
-                record, f"column {name!r} must be a number, as in the first rows, got {dict(pairs)[name]!r}"
-            ) from None
+        except ValueError as error:
+            odd = next(((n, c) for n, c in pairs if not isinstance(c, (int, float))), None)
+            what = f"column {odd[0]!r} must be a number, as in the first rows, got {odd[1]!r}" if odd else str(error)
+            raise self._error(record, what) from None
 
     def _refused(self, record: Record, cells: list[Any], names: list[str] | None = None) -> bool:
         """What becomes of a missing value: True fills an x with 0, False skips the row."""

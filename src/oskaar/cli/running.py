@@ -70,7 +70,8 @@ class Run:
             happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         except (ValueError, TypeError, MemoryError) as error:
             where = f"{self.rounds.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
-            raise ReadError(f"{where}: {error}") from error
+            more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
+            raise ReadError(f"{where}: {error}{more}") from error
         judged = np.array([not r.warm for r in rounds])
         losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._company.items()}
         before, self.count = self.count, self.count + int(judged.sum())

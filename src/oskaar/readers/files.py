@@ -5,13 +5,14 @@ Compression is told by the first bytes, not by the name, so that it works for st
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
 import sys
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -26,21 +27,29 @@ class Source:
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
-        self.encoding = encoding
+        self.encoding = _known(encoding)
         self._sum = hashlib.blake2b(digest_size=16)
         self._raw, self._size = _opened(path)
         if self._size is not None:
             weakref.finalize(self, self._raw.close)  # with the last line that is wanted
         self.start = bytes(self._raw.peek(16))
         self.data: IO[bytes] = _decompressed(self._raw, self.start, self.name)
+        self._wide = "\n".encode(self.encoding)[-1:] != b"\n" or len("\n".encode(self.encoding)) > 1
+        if self.start[:2] in (b"\xff\xfe", b"\xfe\xff") and not self._wide:
+            raise ReadError(f"{self.name} is UTF-16: say so with --encoding utf-16.")
 
     def lines(self) -> Iterator[str]:
         """The lines, with their ends; an error names the line."""
         number = 0
         try:
-            for number, line in enumerate(self.data, start=1):
+            for number, line in enumerate(self._bytes(), start=1):
                 self._sum.update(line.rstrip(b"\r\n") + b"\n")  # a last line may get its end later
-                text = line.decode(self.encoding)
+                text = line.decode("utf-8" if self._wide else self.encoding)
+                if "\0" in text:
+                    raise ReadError(
+                        f"{self.name}, line {number}: there is a NUL character, so it is no text, or UTF-16: "
+                        "say its --encoding, such as utf-16-le, or its --format."
+                    )
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
@@ -53,6 +62,12 @@ class Source:
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
 
+    def _bytes(self) -> Iterable[bytes]:
+        """Lines of bytes; those of encodings with several bytes a character as UTF-8."""
+        if not self._wide:
+            return self.data
+        return (line.encode() for line in io.TextIOWrapper(self.data, self.encoding, newline=""))
+
     def digest(self) -> str:
         """A fingerprint of the lines read so far."""
         return self._sum.hexdigest()
@@ -60,6 +75,17 @@ class Source:
     def fraction(self) -> float | None:
         """How much has been read, 0 to 1; None for a pipe."""
         return min(1.0, self._raw.tell() / self._size) if self._size else None
+
+
+def _known(encoding: str) -> str:
+    try:
+        codec = codecs.lookup(encoding)
+        "\n".encode(encoding)
+    except (LookupError, ValueError):
+        raise ReadError(
+            f"--encoding must be one that Python knows, such as utf-8 or latin-1, got {encoding!r}."
+        ) from None
+    return codec.name
 
 
 def _opened(path: str | Path) -> tuple[Any, int | None]:
@@ -72,7 +98,7 @@ def _opened(path: str | Path) -> tuple[Any, int | None]:
         handle = open(path, "rb")  # noqa: SIM115, read lazily, closed with the source
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ReadError(f"{path} cannot be read: {reason}. Check the path.") from None
+        raise ReadError(f"{str(path) or 'a file without a name'} cannot be read: {reason}. Check the path.") from None
     size = os.fstat(handle.fileno()).st_size
     return handle, size
 
@@ -95,8 +121,6 @@ def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
         return _zstandard(raw, name)
     if start.startswith(b"PK\x03\x04"):
         raise ReadError(f"{name} is a zip archive: unpack it first (unzip -p {name} | oskaar replay -).")
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ReadError(f"{name} is UTF-16: convert it first (iconv -f utf-16 -t utf-8).")
     opened: IO[bytes] = raw
     return opened
 
