@@ -64,11 +64,12 @@ def test_a_rival_is_the_river_model(files, capsys):
 
 def test_named_values():
     """Dict rows with text in them."""
-    xs = [{"colour": "red" if i % 2 else "blue", "n": float(i % 3)} for i in range(60)]
-    ys = ["odd" if i % 2 else "even" for i in range(60)]
+    xs = [{"colour": "red" if i % 2 else "blue", "n": float(i % 3)} for i in range(600)]
+    ys = ["odd" if i % 2 else "even" for i in range(600)]
     loss = losses.ZeroOne()
     for name in RIVALS:
-        assert replay(make_rival(name, loss), xs, ys, loss=loss).losses[30:].mean() < 0.3
+        n = 600 if name == "river-hat" else 60  # a tree takes its time
+        assert replay(make_rival(name, loss), xs[:n], ys[:n], loss=loss).losses[n // 2 :].mean() < 0.1
 
 
 def test_what_river_has_nothing_for(files, capsys, monkeypatch):

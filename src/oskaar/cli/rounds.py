@@ -110,7 +110,7 @@ class Rounds:
     def _advise_scaling(self, rows: list[list[tuple[str, Any]]]) -> None:
         largest = max((abs(cell) for row in rows for _, cell in row if cell is not None), default=0.0)
         if largest > 10 and not self.options.standardise:
-            self.notes.append(f"numbers of x reach {largest:g}: --standardise scales them as they come")
+            self.notes.append(f"numbers of x reach {min(largest, HUGE):g}: --standardise scales them as they come")
 
     # ---------------------------------------------------------------- reading
 

@@ -19,6 +19,10 @@ from typing import IO, Any, cast
 from oskaar.readers.base import ReadError
 
 
+BLOCK = 2**16
+"""So many bytes at a time, where lines cannot be told without decoding."""
+
+
 class Source:
     """A file that is open for reading: `lines` are its text, `data` its bytes, both decompressed.
 
@@ -66,7 +70,15 @@ class Source:
         """Lines of bytes; those of encodings with several bytes a character as UTF-8."""
         if not self._wide:
             return self.data
-        return (line.encode() for line in io.TextIOWrapper(self.data, self.encoding, newline=""))
+        return self._recoded()
+
+    def _recoded(self) -> Iterator[bytes]:
+        decoder, rest = codecs.getincrementaldecoder(self.encoding)(), ""
+        while block := self.data.read(BLOCK):
+            *lines, rest = (rest + decoder.decode(block)).split("\n")
+            yield from ((line + "\n").encode() for line in lines)
+        if rest := rest + decoder.decode(b"", final=True):
+            yield rest.encode()
 
     def digest(self) -> str:
         """A fingerprint of the lines read so far."""
