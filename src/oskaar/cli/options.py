@@ -6,6 +6,7 @@ argparse does all that is needed, so the command line brings no requirement of i
 from __future__ import annotations
 
 import argparse
+import json
 import tomllib
 from typing import Any, NoReturn
 
@@ -83,6 +84,11 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--limit", type=_count, help="at most so many rounds")
     add("--missing", choices=("error", "skip", "zero"), default="error", help="what to do with empty cells")
     add("--standardise", action=argparse.BooleanOptionalAction, default=False, help="scale x online")
+    add(
+        "--lags",
+        type=_count,
+        help="the last so many labels are inputs too, for series known in time",
+    )
     add("--budget", type=_count, help="constant cost and memory a round: at most so many inputs are kept")
     add("--max-bytes", type=float, default=4e9, help="memory that the learner may take (default 4e9)")
     add("--classes", help="all classes, symbols or tags, with commas")
@@ -92,6 +98,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--n-labels", type=_count, help="tags are 0 to n-1, for lists of numbers")
     add("--k", type=_count, help="places that count, for ndcg, documents and precisionatk")
     add("--quantile", type=float, default=0.5, help="for pinball")
+    add("--costs", help="for costmatrix and wasserstein: a CSV file, or [[0, 5], [1, 0]], a row for each answer")
     add("--degrees", action=argparse.BooleanOptionalAction, default=False, help="angles are in degrees")
 
 
@@ -153,7 +160,8 @@ def _tokens(name: str, setting: Any, where: str) -> list[str]:
         return [f"--{name}"] if setting else ([] if name in ("json", "debug") else [f"--no-{name}"])
     if isinstance(setting, dict):
         raise OptionError(f"{where} must be a value, not a table.")
-    text = ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
+    rows = isinstance(setting, list) and any(isinstance(item, list) for item in setting)
+    text = json.dumps(setting) if rows else ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
     return [f"--{name}={text}"]
 
 

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from oskaar.cli.arcs import arc_rows
 from oskaar.cli.columns import matches, matching
 from oskaar.cli.guesses import guess_loss, guess_y
 from oskaar.cli.labels import GROUPED, as_floats, loss_name, make_labels
+from oskaar.cli.lagging import lag_names, lagged
 from oskaar.cli.ordering import ordered
 from oskaar.cli.scaling import Online, Plain, flat
 from oskaar.cli.settings import settings_of
@@ -45,11 +47,11 @@ class Rounds:
         sample = list(islice(records, min(SAMPLE, options.limit or SAMPLE)))
         if not sample:
             raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
-        self._records = chain(sample, records)
+        self._records: Iterator[Record] = chain(sample, records)
         columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
         self._columns = columns
         self._choose_y(columns, sample)
-        self._choose_x(columns, sample)
+        self._choose_x(columns, self._with_lags(sample))
 
     @property
     def width(self) -> int | None:
@@ -63,13 +65,18 @@ class Rounds:
             if name:
                 matching(name, columns, option)
         others = [name for name in columns if name not in (self.group, options.order)]
-        self.y = matching(options.y, columns, "--y") if options.y else guess_y(self.table, others, self.notes)
         asked = loss_name(options.loss) if options.loss else None
+        self._tree = asked == "DependencyTree"
+        if options.y:
+            self.y = matching(options.y, columns, "--y")
+        else:
+            heads = self._tree and "head" in columns
+            self.y = ["head"] if heads else guess_y(self.table, others, sample, self.notes)
         if asked in GROUPED and not self.group:
             raise ReadError(f"--loss {options.loss} needs --group, the column that says which rows belong together.")
         if asked and asked not in GROUPED and self.group:
             if options.group:
-                raise ReadError(f"--group goes with --loss documents or sequence, not {options.loss}.")
+                raise ReadError(f"--group goes with documents, sequence and dependencytree, not {options.loss}.")
             self.group = None
         head = len(sample) if len(sample) == SAMPLE else max(1, len(sample) // 5)
         known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
@@ -82,6 +89,19 @@ class Rounds:
             self._range, self._head = (guess.low, guess.high), head
         self.labels = make_labels(guess.loss, self.y, options)
 
+    def _with_lags(self, sample: list[Record]) -> list[Record]:
+        """The last labels as columns, where they are wanted: in all records, and in these."""
+        n = self._lags = self.options.lags or 0
+        if not n:
+            return sample
+        if self.group:
+            raise ReadError("--lags is for rows that are rounds by themselves: it does not go with groups.")
+        cells = [self._cell(record, name) for record in sample for name in self.y]
+        start = 0 if all(isinstance(cell, (int, float, type(None))) for cell in cells) else None
+        self._records = lagged(self._records, self.y, n, start)
+        self.notes.append(f"the last {n} labels are inputs too: {self.y[0]}_lag1 to {self.y[-1]}_lag{n}")
+        return list(lagged(iter(sample), self.y, n, start))
+
     def _choose_x(self, columns: list[str], sample: list[Record]) -> None:
         options = self.options
         self._not_x = {*self.y, *(name for name in (self.group, options.order, self.table.group) if name)}
@@ -90,7 +110,12 @@ class Rounds:
         if self._x:
             chosen = set(matching(self._x, columns, "--x"))
             self._is_x = {name: name in chosen and name not in self.y for name in columns}
+            self._is_x |= dict.fromkeys(lag_names(self.y, self._lags), True)
         self._scale: Plain = Online() if options.standardise else Plain()
+        if self._tree:
+            self.dense, self._fixed, self._names = False, False, []
+            self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
+            return
         rows = [self._pairs(record) for record in sample]
         names = [name for name, _ in rows[0]]
         same = not self.table.sparse and all([name for name, _ in row] == names for row in rows)
@@ -145,7 +170,7 @@ class Rounds:
             for record, cell in zip(records, cells, strict=True):
                 if cell is None:
                     self._refused(record, [cell])
-            rows = [self._row(record) for record in records]
+            rows = arc_rows(records) if self._tree else [self._row(record) for record in records]
             if None in cells or any(row is None for row in rows):
                 self.skipped += 1
                 continue

@@ -9,8 +9,8 @@ from typing import Any
 
 from oskaar.readers import ReadError
 
-READING = ("format", "encoding", "y", "x", "group", "order", "missing", "standardise")
-MEANING = ("loss", "classes", "levels", "low", "high", "n_labels", "k", "quantile", "degrees")
+READING = ("format", "encoding", "y", "x", "group", "order", "missing", "standardise", "lags")
+MEANING = ("loss", "classes", "levels", "low", "high", "n_labels", "k", "quantile", "degrees", "costs")
 LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines")
 FIXED = (*READING, *MEANING, *LEARNING)
 """Settings that a run cannot change on its way."""

@@ -18,7 +18,6 @@ from typing import IO, Any, cast
 
 from oskaar.readers.base import ReadError
 
-
 BLOCK = 2**16
 """So many bytes at a time, where lines cannot be told without decoding."""
 
@@ -61,7 +60,7 @@ class Source:
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding}: "
                 "convert the file, or say its encoding, such as --encoding latin-1."
             ) from None
-        except (EOFError, OSError, zlib.error, _lzma_error()) as error:
+        except (EOFError, OSError, zlib.error, _zip_error(), _lzma_error()) as error:
             raise ReadError(
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
@@ -132,9 +131,25 @@ def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         return _zstandard(raw, name)
     if start.startswith(b"PK\x03\x04"):
-        raise ReadError(f"{name} is a zip archive: unpack it first (unzip -p {name} | oskaar replay -).")
+        return _only_member(raw, name)
     opened: IO[bytes] = raw
     return opened
+
+
+def _only_member(raw: Any, name: str) -> IO[bytes]:
+    """The one file in a zip archive."""
+    import zipfile
+
+    if not raw.seekable():
+        raise ReadError(f"{name} is a zip archive, which a pipe cannot give: unpack it first, or give a path.")
+    try:
+        archive = zipfile.ZipFile(raw)
+        inside = [member for member in archive.infolist() if not member.is_dir()]
+        if len(inside) != 1:
+            raise ReadError(f"{name} is a zip archive of {len(inside)} files: unpack the one you mean (unzip -p).")
+        return archive.open(inside[0])
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise ReadError(f"{name} is a zip archive that cannot be read ({error}): unpack it first.") from None
 
 
 def _zstandard(raw: Any, name: str) -> IO[bytes]:
@@ -147,6 +162,12 @@ def _zstandard(raw: Any, name: str) -> IO[bytes]:
         raise ReadError(f"{name}: zstd needs Python 3.14; unpack it first (zstd -dc {name} | ...).") from None
     opened: IO[bytes] = zstd.ZstdFile(raw)
     return opened
+
+
+def _zip_error() -> type[Exception]:
+    """BadZipFile once zipfile is in use."""
+    module = sys.modules.get("zipfile")
+    return module.BadZipFile if module else EOFError
 
 
 def _lzma_error() -> type[Exception]:

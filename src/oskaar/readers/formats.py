@@ -28,7 +28,7 @@ ENDINGS = {
 }
 """The formats and how names of their files end."""
 
-_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".zip"}
 _SVMLIGHT = re.compile(r"\S*( qid:\S+)?( +\d+:\S+)+\s*(#.*)?$")
 _LINES: dict[str, Callable[[str, Iterator[str]], Table]] = {
     "csv": read_delimited,
