@@ -42,7 +42,7 @@ def sentence(capsys, path, *arguments):
         (b"a,a,y\n1,2,u\n", [], "column names must differ, 'a' is there twice", "rename"),
         (b"x,label_a,label_b\n1,red,0\n", [], "no loss fits 2 columns of y with text", "name one, or give --loss"),
         (b"x,label_a,label_b\n1,1,0\n1,0,7\n", ["--loss", "f1"], "line 3: column 'label_b' must be 0 or 1", "got 7"),
-        (b"a,b,y\n1,2,u\n1," + b"9" * 400 + b",u\n", [], "line 3: a number must be smaller", "1e308"),
+        (b"a,b,y\n1,2,u\n1," + b"9" * 400 + b",u\n", [], "line 3: column 'b' must be finite", "got 99999"),
         (b"a,b,y\n1,2,u\n1,-inf,u\n", [], "line 3: column 'b' must be finite", "got -inf"),
     ],
 )
