@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from files import node_of, taken_apart, together
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import oskaar
@@ -136,7 +136,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", sorted(RUNS))
-@settings(max_examples=3)
+@settings(max_examples=3, phases=[Phase.generate])  # shrinking would run for minutes
 @given(st.data())
 def test_going_on_gives_what_an_uninterrupted_run_gives(kind, tmp_path_factory, whole, data):
     """Stopped anywhere, twice: the same numbers to the last bit, and the same answers, none missing or twice."""
