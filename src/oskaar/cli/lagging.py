@@ -24,6 +24,8 @@ def lagged(records: Iterator[Record], y: list[str], n: int, start: Any) -> Itera
     >>> rows = [Record(1, {"y": 5}), Record(2, {"y": None}), Record(3, {"y": 7}), Record(4, {"y": 8})]
     >>> [record.cells["y_lag1"] for record in lagged(iter(rows), ["y"], 1, 0)]
     [0, 5, 5, 7]
+    >>> [list(record.cells.values())[1:] for record in lagged(iter(rows), ["y"], 2, 0)]
+    [[0, 0], [5, 0], [5, 0], [7, 5]]
     """
     past: deque[dict[str, Any]] = deque([dict.fromkeys(y, start)] * n, maxlen=n)
     for record in records:

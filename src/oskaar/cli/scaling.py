@@ -51,6 +51,10 @@ class Online(Plain):
     >>> scale = Online()
     >>> [scale.named({"a": v})["a"] for v in (2.0, 2.0)]
     [1.0, 1.0]
+    >>> before = scale.state()
+    >>> _ = scale.named({"a": 9.0})
+    >>> before                            # a state is of its moment
+    [None, 2, {'a': 8.0}]
     """
 
     def __init__(self) -> None:
