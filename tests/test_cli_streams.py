@@ -168,3 +168,21 @@ def test_y_without_values(run):
     code, _, err = run(table("a,y", X[:, 0], [""] * 90))
     assert code == 2
     assert "'y' has no value in the first rows: name the columns of y with --y" in err
+
+
+@pytest.mark.realdata
+def test_real_files_with_hardly_a_word(data, capsys):
+    """What a new user types: the file, and how many rounds."""
+    for path, more, loss, better in (
+        ("label_ranking/iris.csv", [], "Kendall", True),
+        ("ordinal/winequality-red.csv", ["--standardise"], "Ordinal", True),
+        ("multilabel/flags.arff", ["--standardise"], "F1", True),
+        ("ordinal/era.csv", [], "ZeroOne", False),
+        ("histogram/energy_dataset.csv.zip", ["--missing", "zero"], "Squared", False),
+        ("tree/en_ewt-ud-dev.conllu.gz", ["--loss", "dependencytree", "--budget", "16"], "DependencyTree", True),
+    ):
+        limit = "12" if loss == "DependencyTree" else "160"
+        assert main(["replay", str(data / path), "--limit", limit, "--learner", "oskaar", "--json", *more]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert result["loss"].startswith(loss)
+        assert (result["mean_loss"] < min(result["baselines"].values())) == better

@@ -303,13 +303,31 @@ def test_no_checkpoint_and_other_names(stopped):
         (["--no-checkpoint"], None),
         (["--checkpoint", "c"], "c"),
         ([], "a-2.oskaar"),
-        (["--checkpoint", "no/such/folder"], None),
     ):
         with pytest.MonkeyPatch.context() as patch:
             stopping(patch, "learning", 2)
             _, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7", *arguments])
         assert json.loads(out)["checkpoint"] == expected
         assert ("go on with" in err) == (expected is not None)
+    for place in ("no/such/folder", "."):
+        code, out, err = quietly(["replay", "a.csv", "--checkpoint", place])
+        assert (code, out) == (2, "")
+        assert f"--checkpoint {place} cannot be written" in err
+
+
+def test_a_full_disk_is_said(stopped, monkeypatch):
+    """Results all the same, and how it is with the checkpoint."""
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, "learning", 2)
+        patch.setattr(state, "save", full)
+        code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
+    assert code == 130
+    assert json.loads(out)["checkpoint"] is None
+    assert "no checkpoint: the checkpoint a-2.oskaar cannot be written: No space left on device" in err
 
 
 def test_a_second_control_c_stops_at_once(here):

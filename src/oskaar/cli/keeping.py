@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import time
@@ -37,6 +38,13 @@ def every(text: str) -> Every:
     return Every(seconds=number * _UNITS[unit]) if unit else Every(rounds=number)
 
 
+def require_place(path: str) -> None:
+    """Refuse a path that no checkpoint can be written to, before a long run and not after it."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise ReadError(f"--checkpoint {path} cannot be written: it must be a file in a folder that is there.")
+
+
 class Keeper:
     """Where the checkpoint goes, and when it is due. `path` None: only after control-C, under a free name.
 
@@ -46,6 +54,8 @@ class Keeper:
     def __init__(self, options: Any) -> None:
         self.path: str | None = options.checkpoint or (options.resume if options.checkpoint is None else "")
         self._regular = bool(options.checkpoint)
+        if self._regular:
+            require_place(options.checkpoint)
         self._every = every(options.every)
         self._file, self._out = options.file, options.out
         self._last: tuple[int, float] | None = None

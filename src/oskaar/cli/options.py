@@ -111,7 +111,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         argv = [argv[0], *extra, *argv[1:]]
         options = parser().parse_args(argv)
         options.file = options.file or file
-    options.given = _given(argv)
+    options.given = _given(argv) if getattr(options, "resume", None) else frozenset()
     if getattr(options, "file", "") is None:
         raise OptionError(f"oskaar {options.command} needs a file; - is standard input.")
     return options

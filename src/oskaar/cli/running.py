@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -53,13 +54,18 @@ class Run:
                     progress.show(self)
                     if keeper:
                         keeper.after(self)
+                if keeper:
+                    keeper.at_end(self)
         except KeyboardInterrupt:
             self.interrupted = True
+        except ReadError:
+            if keeper:
+                with suppress(ReadError):  # the first error is the one to tell
+                    keeper.at_end(self)
+            raise
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
-            if keeper and not self.interrupted:
-                keeper.at_end(self)
 
     def _learn(self, rounds: list[Round]) -> None:
         xs: Any = [r.x for r in rounds]
