@@ -100,8 +100,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for name in ("size", "bytes"):
         if name in found:
             found[name] = readable(found[name])
-    if "bytes" in found:
-        found["memory"] = found.pop("bytes")
+    found = {"memory" if name == "bytes" else name: value for name, value in found.items()}
     if "heaviest_restarts" in found:
         restarts = [f"round {r['round']} ({r['weight']:.3f})" for r in found["heaviest_restarts"]]
         found["heaviest_restarts"] = ", ".join(restarts)

@@ -39,7 +39,11 @@ def parser() -> Parser:
     replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
     replay.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file as it goes on, see --every")
     replay.add_argument(
-        *("--no-checkpoint",), dest="checkpoint", action="store_const", const="", help="nor after control-C"
+        *("--no-checkpoint",),
+        dest="checkpoint",
+        action="store_const",
+        const="",
+        help="keep none, not even after control-C",
     )
     replay.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
     replay.add_argument("--resume", metavar="FILE", help="go on with the run that this checkpoint keeps")
