@@ -1,4 +1,4 @@
-"""The command line: `oskaar replay FILE`, `compare`, `losses`, `demo`.
+"""The command line: `oskaar replay FILE`, `compare`, `inspect`, `losses`, `demo`.
 
 Standard output is for results, standard error for guesses and progress. Exit codes: 0, 2 for input that cannot be
 used (one sentence, no traceback without --debug), 130 after control-C with what there was so far.
@@ -37,6 +37,10 @@ def main(argv: list[str] | None = None) -> int:
         if "--debug" in arguments:
             raise
         message = str(error) or "there is not enough memory: give --budget, such as 256."
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        message = f"this should not happen, {type(error).__name__}: {error}: --debug shows where."
     print("oskaar: " + " ".join(message.split()), file=sys.stderr)
     return 2
 

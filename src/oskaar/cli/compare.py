@@ -15,9 +15,11 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.cli.columns import split
-from oskaar.cli.models import make_baselines, make_learner
+from oskaar.cli.company import make_baselines
+from oskaar.cli.models import make_learner
+from oskaar.cli.rivals import RIVALS, have_river, make_rival, suits
 from oskaar.cli.rounds import Rounds
-from oskaar.cli.running import say, table
+from oskaar.cli.telling import say, table
 from oskaar.losses import Loss
 from oskaar.readers import ReadError, read
 from oskaar.replays import replay
@@ -28,9 +30,9 @@ RESAMPLES = 2000
 def run(options: Any) -> int:
     """Do it, and print a table from the best to the worst."""
     rounds = Rounds(read(options.file, options.format, options.encoding), options)
-    settings = _settings(options)
+    settings = _settings(options, rounds.labels.loss)
     for _, setting in settings:
-        make_learner(setting.learner, rounds.labels.loss, setting, rounds.width)  # errors before the long part
+        _made(setting.learner, rounds.labels.loss, setting, rounds.width)  # errors before the long part
     stream = list(rounds)
     for note in rounds.notes:
         say(note)
@@ -54,18 +56,29 @@ def run(options: Any) -> int:
     return 0
 
 
-def _settings(options: Any) -> list[tuple[str, Namespace]]:
-    """Every combination, by name."""
+def _settings(options: Any, loss: Loss) -> list[tuple[str, Namespace]]:
+    """Every combination, by name; River's learners have one setting each."""
     found = []
+    rivals = [name for name in split(options.learner) if name.startswith("river-")]
+    if options.river and not have_river():
+        say("River is not installed, its learners are left out: pip install 'oskaar[river]'")
+    elif options.river and not suits(loss):
+        say(f"River has no learner for {loss!r}: its learners are left out")
+    elif options.river:
+        rivals += [name for name in RIVALS if name not in rivals]
     kernels: list[str | None] = [*split(options.kernel or "")] or [None]
     lams: list[str | None] = [*split(options.lam or "")] or [None]
-    for learner in split(options.learner):
+    for learner in [name for name in split(options.learner) if name not in rivals]:
         for kernel in kernels:
             for lam in lams:
                 said = [learner, *([kernel] if kernel else []), *([f"lam={lam}"] if lam else [])]
                 setting = Namespace(**{**vars(options), "learner": learner, "kernel": kernel, "lam": lam})
                 found.append((" ".join(said), setting))
-    return found
+    return [*found, *((name, Namespace(**{**vars(options), "learner": name})) for name in rivals)]
+
+
+def _made(name: str, loss: Loss, setting: Any, width: int | None) -> Any:
+    return make_rival(name, loss) if name.startswith("river-") else make_learner(name, loss, setting, width)
 
 
 def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any], jobs: int) -> dict[str, Array]:
@@ -83,7 +96,7 @@ def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any]
 
 def _one(task: tuple[Any, ...]) -> Array:
     learner, loss, setting, width, xs, ys = task
-    return replay(make_learner(learner, loss, setting, width), xs, ys, loss=loss, keep_estimates=False).losses
+    return replay(_made(learner, loss, setting, width), xs, ys, loss=loss, keep_estimates=False).losses
 
 
 def ranked(losses: dict[str, Array]) -> list[dict[str, Any]]:

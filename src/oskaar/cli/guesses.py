@@ -11,7 +11,7 @@ from typing import Any
 
 from oskaar.cli.columns import LIKELY, matching
 from oskaar.cli.labels import SUBSETS
-from oskaar.readers import ReadError, Table
+from oskaar.readers import ReadError, Record, Table
 
 FEW = 20
 """So many different whole numbers are levels; more are numbers."""
@@ -28,8 +28,8 @@ class Guess:
     warmed: bool = False
 
 
-def guess_y(table: Table, columns: list[str], notes: list[str]) -> list[str]:
-    """The columns that are y: those that the format says, those with a likely name, or the last."""
+def guess_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
+    """The columns that are y: those that the format says, those with a likely name, ranks, or the last."""
     if table.labels:
         notes.append(f"{_said(list(table.labels))}, as the file says")
         return list(table.labels)
@@ -40,8 +40,28 @@ def guess_y(table: Table, columns: list[str], notes: list[str]) -> list[str]:
             continue
         notes.append(f"{_said(found)}, by its name" if len(found) == 1 else f"{_said(found)} named {pattern}")
         return found
+    ranks = ranked_columns(columns, sample)
+    if ranks:
+        notes.append(f"{_said(ranks)}, which hold the ranks 1 to {len(ranks)} in every row")
+        return ranks
     notes.append(f"{_said([columns[-1]])}, the last column")
     return [columns[-1]]
+
+
+def ranked_columns(columns: list[str], sample: list[Record]) -> list[str]:
+    """The last columns named alike with numbers, L1, L2, ..., if each row ranks them 1 to n; none otherwise.
+
+    >>> ranked_columns(["x", "L1", "L2"], [Record(2, {"x": 0, "L1": 2, "L2": 1})])
+    ['L1', 'L2']
+    """
+    stem = columns[-1].rstrip("0123456789")
+    found = [name for name in columns if name != stem and name.rstrip("0123456789") == stem]
+    if stem == columns[-1] or len(found) < 2:
+        return []
+    every = list(range(1, len(found) + 1))
+    rows = [[record.cells.get(name) for name in found] for record in sample]
+    whole = all(type(cell) is int for row in rows for cell in row)
+    return found if whole and all(set(row) == set(every) for row in rows) else []
 
 
 def guess_loss(
@@ -51,6 +71,8 @@ def guess_loss(
 
     asked: the loss, where it was given.
     """
+    if not known:
+        raise ReadError(f"{y[0]!r} has no value in the first rows: name the columns of y with --y.")
     kind = _kind(known)
     first = known[: head * len(y)]
     what = f"{len(y)} columns are" if len(y) > 1 else f"{y[0]!r} is"
@@ -70,6 +92,12 @@ def guess_loss(
         raise ReadError(
             f"no loss fits {len(y)} columns of y with text in them, such as {odd!r}: name one, or give --loss."
         )
+    n = len(y)
+    if asked is None and n > 1 and kind == "whole":
+        rows = [sorted(known[i : i + n]) for i in range(0, len(known), n)]
+        if all(row == list(range(1, n + 1)) for row in rows):
+            notes.append(f"{what} the ranks 1 to {n} in every row: treated as a ranking, loss Kendall")
+            return Guess("Kendall")
     few = kind == "whole" and len(y) == 1 and len(set(known)) <= FEW
     if asked == "Ordinal" or (asked is None and few):
         return _levels(what, first, head, notes)

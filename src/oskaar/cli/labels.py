@@ -11,6 +11,7 @@ import numpy as np
 
 from oskaar import losses
 from oskaar.cli.columns import split
+from oskaar.cli.tables import read_costs
 from oskaar.losses import Loss
 from oskaar.readers import ReadError
 from oskaar.readers.base import value
@@ -24,11 +25,13 @@ UNIVERSAL_TAGS = [
 SUBSETS = ("F1", "SubsetHamming", "Jaccard", "SubsetZeroOne", "PrecisionAtK")
 NUMBERS = ("Squared", "Pinball", "Huber")
 RANKINGS = ("Kendall", "Spearman", "Footrule", "PositionHamming")
-SHARES = ("SimplexL2", "Hellinger", "TotalVariation")
+SHARES = ("SimplexL2", "Hellinger", "TotalVariation", "OrderedWasserstein", "Sphere", "SphereGeodesic")
+"""Losses on one number a column."""
+COSTLY = ("CostMatrix", "Wasserstein")
 ANGLES = ("Circular", "Geodesic", "Angles")
-GROUPED = ("Documents", "Sequence")
-OTHERS = ("ZeroOne", "Ordinal", "NDCG", "SequenceHamming", "Sphere")
-KNOWN = {name.lower(): name for name in (*SUBSETS, *NUMBERS, *RANKINGS, *SHARES, *ANGLES, *GROUPED, *OTHERS)}
+GROUPED = ("Documents", "Sequence", "DependencyTree")
+OTHERS = ("ZeroOne", "Ordinal", "NDCG", "SequenceHamming", "Matching", "Rotation")
+KNOWN = {name.lower(): name for name in (*SUBSETS, *NUMBERS, *RANKINGS, *SHARES, *ANGLES, *COSTLY, *GROUPED, *OTHERS)}
 
 
 @dataclass
@@ -68,13 +71,14 @@ def make_labels(name: str, columns: list[str], options: Any) -> Labels:
         return Labels(getattr(losses, name)(len(columns)), as_floats)
     if name in GROUPED:
         require_one(name, columns)
-        return (
-            Labels(losses.Documents(options.k or 10), as_floats)
-            if name == "Documents"
-            else _sequence(columns, options)
-        )
-    if name == "Sphere":
-        return Labels(losses.Sphere(len(columns)), as_floats)
+        return _grouped(name, columns, options)
+    if name in COSTLY:
+        return _costly(name, columns, options)
+    if name == "Matching":
+        return Labels(losses.Matching(_listed(options) or len(columns)), tuple)
+    if name == "Rotation":
+        n = math.isqrt(len(columns))
+        return Labels(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
     if name == "NDCG":
         return Labels(losses.NDCG(columns, k=options.k), lambda cells: tuple(as_floats(cells)))
     if name == "SequenceHamming":
@@ -83,6 +87,24 @@ def make_labels(name: str, columns: list[str], options: Any) -> Labels:
     if name == "Ordinal":
         return Labels(losses.Ordinal(levels(options.levels or options.classes, "Ordinal")), lambda cells: cells[0])
     return Labels(losses.ZeroOne(_listed(options)), lambda cells: cells[0])
+
+
+def _grouped(name: str, columns: list[str], options: Any) -> Labels:
+    if name == "Documents":
+        return Labels(losses.Documents(options.k or 10), as_floats)
+    if name == "DependencyTree":
+        return Labels(losses.DependencyTree(), lambda cells: tuple(value(str(cell)) for cell in cells))
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not options.classes else _classes("Sequence", options)
+    return Labels(losses.Sequence(alphabet), tuple)
+
+
+def _costly(name: str, columns: list[str], options: Any) -> Labels:
+    costs, outputs, truths = read_costs(options.costs, name.lower())
+    if name == "Wasserstein":
+        return Labels(losses.Wasserstein(costs), as_floats)
+    require_one(name, columns)
+    listed = _listed(options)
+    return Labels(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
 
 
 def _subsets(name: str, columns: list[str], options: Any) -> Labels:
@@ -139,11 +161,6 @@ def _angles(name: str, columns: list[str], options: Any) -> Labels:
     )
 
 
-def _sequence(columns: list[str], options: Any) -> Labels:
-    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not options.classes else _classes("Sequence", options)
-    return Labels(losses.Sequence(alphabet), tuple)
-
-
 def levels(text: str | None, name: str) -> list[Any]:
     """Levels as written: `1..5`, or a list from the lowest to the highest.
 
@@ -185,6 +202,8 @@ def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     except (TypeError, ValueError):
         bad = next(cell for cell in cells if not isinstance(cell, (int, float)))
         raise ValueError(f"y must be a number, got {bad!r}") from None
+    except OverflowError:
+        raise ValueError("a number must be smaller than 1e308") from None
 
 
 def plain(z: Any) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels
+from oskaar import OSKAAR, SALAMI, BatchILE, kernels
 from oskaar.cli.columns import split
-from oskaar.losses import Documents, Loss
-from oskaar.losses.vectors import Huber, Pinball, Squared
+from oskaar.losses import Loss
 from oskaar.readers import ReadError
 
 KERNELS = ("gaussian", "laplacian", "matern", "linear", "polynomial", "cosine")
@@ -70,83 +68,6 @@ def numbers(option: str, text: str) -> list[float]:
         raise ReadError(f"{option} must be a number, or several with commas, got {text!r}.") from None
 
 
-def make_baselines(loss: Loss) -> dict[str, Any]:
-    """Company that ignores x: the last label again, and the most frequent one (for numbers, the mean so far)."""
-    if isinstance(loss, Documents):
-        return {"as-listed": AsListed()}
-    if loss.parts:
-        return {"repeat-last": Symbols(loss, last=True), "most-frequent": Symbols(loss)}
-    numeric = isinstance(loss, (Squared, Pinball, Huber))
-    common = {"mean": MeanSoFar()} if numeric else {"most-frequent": MostFrequent(loss)}
-    return {"repeat-last": RepeatLast(loss), **common}
-
-
-class AsListed:
-    """Documents in the order of the file.
-
-    >>> AsListed().predict_one([[0.5], [0.7]])
-    (0, 1)
-    """
-
-    def predict_one(self, x: Any) -> tuple[int, ...]:
-        """0, 1, 2, ..."""
-        return tuple(range(len(x)))
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Nothing."""
-
-
-class Symbols:
-    """The same symbol for every part of a round: the most frequent one so far, or the last one of the round before.
-
-    >>> from oskaar import losses
-    >>> model = Symbols(losses.Sequence("ab"))
-    >>> model.learn_one(None, "bab")
-    >>> model.predict_one([[0.0], [1.0]])
-    ('b', 'b')
-    """
-
-    def __init__(self, loss: Loss, last: bool = False) -> None:
-        self.loss, self._last = loss, last
-        self._counts: Counter[Any] = Counter()
-
-    def predict_one(self, x: Any) -> Any:
-        """None before the first round."""
-        return (self._counts.most_common(1)[0][0],) * len(x) if self._counts else None
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Count its symbols, or keep the last."""
-        if self._last:
-            self._counts = Counter(y[-1:])
-        else:
-            self._counts.update(y)
-
-
-class MeanSoFar:
-    """The mean of the labels seen: what the most frequent label is to numbers.
-
-    >>> model = MeanSoFar()
-    >>> for y in ([1.0], [2.0]):
-    ...     model.learn_one(None, y)
-    >>> model.predict_one(None)
-    array([1.5])
-    """
-
-    def __init__(self) -> None:
-        self._n = 0
-        self._mean: Any = None
-
-    def predict_one(self, x: Any) -> Any:
-        """None before the first label."""
-        return self._mean
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Move the mean."""
-        self._n += 1
-        y = np.asarray(y, dtype=float)
-        self._mean = y if self._mean is None else self._mean + (y - self._mean) / self._n
-
-
 class Refitted:
     """BatchILE on a stream: fitted again whenever there are a tenth more rounds.
 
@@ -174,6 +95,14 @@ class Refitted:
         if len(self._ys) >= 1.1 * self._fitted:
             self.model.fit(self._xs, self._ys)
             self._fitted = len(self._ys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        same = bool(self._xs) and all(isinstance(x, np.ndarray) and x.shape == self._xs[0].shape for x in self._xs)
+        return {**vars(self), "_xs": np.array(self._xs) if same else self._xs}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes)
+        self._xs = list(self._xs)
 
     def __repr__(self) -> str:
         return f"Refitted({self.model!r})"

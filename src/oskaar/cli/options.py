@@ -6,10 +6,9 @@ argparse does all that is needed, so the command line brings no requirement of i
 from __future__ import annotations
 
 import argparse
+import json
 import tomllib
 from typing import Any, NoReturn
-
-COMMANDS = ("replay", "compare", "losses", "demo")
 
 
 class OptionError(ValueError):
@@ -38,18 +37,38 @@ def parser() -> Parser:
     replay.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True, help="company (default)")
     replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
+    replay.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file as it goes on, see --every")
+    replay.add_argument(
+        *("--no-checkpoint",),
+        dest="checkpoint",
+        action="store_const",
+        const="",
+        help="keep none, not even after control-C",
+    )
+    replay.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
+    replay.add_argument("--resume", metavar="FILE", help="go on with the run that this checkpoint keeps")
     replay.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
     )
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
     _stream(compare)
-    compare.add_argument("--learner", default="salami,oskaar", help="several, with commas")
+    compare.add_argument(
+        "--learner", default="salami,oskaar", help="several, with commas: salami, oskaar, batch, river-knn, ..."
+    )
+    compare.add_argument(
+        "--river",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="River's learners too: river-linear, river-knn, river-hat, river-arf",
+    )
     compare.add_argument("--kernel", help="several, with commas")
     compare.add_argument("--lam", help="several, with commas, each on its own")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
+    inspect = commands.add_parser("inspect", help="what a checkpoint, or a file of learner.save, holds")
+    inspect.add_argument("file", help="the checkpoint; nothing in it is executed")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
-    for command in (replay, compare, losses, demo):
+    for command in (replay, compare, inspect, losses, demo):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
         command.add_argument("--debug", action="store_true", help="show where an error came from")
     return top
@@ -69,6 +88,11 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--limit", type=_count, help="at most so many rounds")
     add("--missing", choices=("error", "skip", "zero"), default="error", help="what to do with empty cells")
     add("--standardise", action=argparse.BooleanOptionalAction, default=False, help="scale x online")
+    add(
+        "--lags",
+        type=_count,
+        help="the last so many labels are inputs too, for series known in time",
+    )
     add("--budget", type=_count, help="constant cost and memory a round: at most so many inputs are kept")
     add("--max-bytes", type=float, default=4e9, help="memory that the learner may take (default 4e9)")
     add("--classes", help="all classes, symbols or tags, with commas")
@@ -78,6 +102,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--n-labels", type=_count, help="tags are 0 to n-1, for lists of numbers")
     add("--k", type=_count, help="places that count, for ndcg, documents and precisionatk")
     add("--quantile", type=float, default=0.5, help="for pinball")
+    add("--costs", help="for costmatrix and wasserstein: a CSV file, or [[0, 5], [1, 0]], a row for each answer")
     add("--degrees", action=argparse.BooleanOptionalAction, default=False, help="angles are in degrees")
 
 
@@ -87,11 +112,32 @@ def parse(argv: list[str]) -> argparse.Namespace:
     path = getattr(options, "config", None)
     if path:
         extra, file = _from_toml(path, options)
-        options = parser().parse_args([argv[0], *extra, *argv[1:]])
+        argv = [argv[0], *extra, *argv[1:]]
+        options = parser().parse_args(argv)
         options.file = options.file or file
+    options.given = _given(argv) if getattr(options, "resume", None) else frozenset()
     if getattr(options, "file", "") is None:
         raise OptionError(f"oskaar {options.command} needs a file; - is standard input.")
     return options
+
+
+def defaults(command: str) -> dict[str, Any]:
+    """What the options of a command are where they are not given.
+
+    >>> defaults("replay")["learner"]
+    'salami'
+    """
+    return vars(parser().parse_args([command, *(["-"] if command == "inspect" else [])]))
+
+
+def _given(argv: list[str]) -> frozenset[str]:
+    """The names of the options that were given, not left at their defaults."""
+    bare = parser()
+    for action in bare._actions:
+        for command in (action.choices or {}).values() if isinstance(action.choices, dict) else ():
+            for option in command._actions:
+                option.default = argparse.SUPPRESS
+    return frozenset(vars(bare.parse_args(argv)))
 
 
 def _from_toml(path: str, options: argparse.Namespace) -> tuple[list[str], str | None]:
@@ -118,7 +164,8 @@ def _tokens(name: str, setting: Any, where: str) -> list[str]:
         return [f"--{name}"] if setting else ([] if name in ("json", "debug") else [f"--no-{name}"])
     if isinstance(setting, dict):
         raise OptionError(f"{where} must be a value, not a table.")
-    text = ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
+    rows = isinstance(setting, list) and any(isinstance(item, list) for item in setting)
+    text = json.dumps(setting) if rows else ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
     return [f"--{name}={text}"]
 
 

@@ -5,26 +5,40 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
+from oskaar.cli.answers import opened
+from oskaar.cli.checkpoint import read_checkpoint
+from oskaar.cli.keeping import Keeper
 from oskaar.cli.models import make_learner
+from oskaar.cli.resuming import require_same
 from oskaar.cli.rounds import Rounds
-from oskaar.cli.running import Progress, Run, say, table
-from oskaar.readers import ReadError, read
+from oskaar.cli.running import Progress, Run
+from oskaar.cli.settings import resumed
+from oskaar.cli.telling import say, table
+from oskaar.readers import read
 
 
 def run(options: Any) -> int:
     """Do it, and print what came of it."""
+    kept = read_checkpoint(options.resume) if options.resume else None
+    if kept:
+        options = resumed(options, kept.settings, options.resume)
+    keeper = Keeper(options)
     rounds = Rounds(read(options.file, options.format, options.encoding), options)
     learner = make_learner(options.learner, rounds.labels.loss, options, rounds.width)
     for note in rounds.notes:
         say(note)
-    with _opened(options.out) as out:
-        done = Run(rounds, learner, options.baselines, out)
-        done.go(options.chunk, Progress(options.progress, options.limit, not options.budget))
+    done = Run(rounds, learner, options.baselines)
+    if kept:
+        require_same(rounds, kept, options)
+        done.restore(kept)
+        say(f"{options.resume}: going on after {done.began} rounds")
+    with opened(options.out, kept) as done.out:
+        done.go(options.chunk, Progress(options.progress, options.limit, not options.budget), keeper)
     result = done.result()
     if done.interrupted:
+        result["checkpoint"] = keeper.interrupted(done)
         say(f"interrupted: what follows is of the first {done.count} rounds")
     if done.rounds.clipped:
         say(f"{done.rounds.clipped} labels were outside the guessed range and moved to its ends: set the range")
@@ -43,16 +57,3 @@ def _lines(name: str, result: dict[str, Any]) -> Iterator[str]:
         yield f"{result['skipped']} rounds with missing values were skipped"
     yield ""
     yield from table([["", "mean loss"], *([key, "-" if m is None else f"{m:.4f}"] for key, m in means)])
-
-
-@contextmanager
-def _opened(path: str | None) -> Iterator[IO[str] | None]:
-    if path is None or path == "-":
-        yield sys.stdout if path else None
-        return
-    try:
-        handle = open(path, "w", encoding="utf-8")  # noqa: SIM115, closed below
-    except OSError as error:
-        raise ReadError(f"--out {path} cannot be written: {error.strerror}.") from None
-    with handle:
-        yield handle

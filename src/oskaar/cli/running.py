@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from oskaar.cli.models import make_baselines
+from oskaar.cli.answers import Answers
+from oskaar.cli.checkpoint import Checkpoint
+from oskaar.cli.company import make_baselines
+from oskaar.cli.keeping import Keeper
 from oskaar.cli.rounds import Round, Rounds
+from oskaar.cli.stopping import Stopping
+from oskaar.cli.telling import say
 from oskaar.readers import ReadError
 from oskaar.replays import replay
 
@@ -23,26 +27,42 @@ MANY = 5000
 class Run:
     """A learner and the baselines on one stream; memory does not grow with the stream, but for the learner's own."""
 
-    def __init__(self, rounds: Rounds, learner: Any, baselines: bool, out: IO[str] | None = None) -> None:
+    def __init__(self, rounds: Rounds, learner: Any, baselines: bool, out: Answers | None = None) -> None:
         self.rounds, self.learner, self.out = rounds, learner, out
+        self.parts: dict[str, Any] = {}
+        """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
         self.loss = rounds.labels.loss
         self._company = make_baselines(self.loss) if baselines else {}
         self.count, self.warmup, self.total = 0, 0, 0.0
         self.totals = dict.fromkeys(self._company, 0.0)
         self.seconds = 0.0
         self.interrupted = False
+        self.whole = True
+        """False while some rounds are learned and not yet counted."""
+        self.began, self._reading = 0, rounds.state()
 
-    def go(self, chunk: int, progress: Progress) -> None:
-        """All rounds, or as many as there are before control-C."""
-        start = time.perf_counter()
+    def go(self, chunk: int, progress: Progress, keeper: Keeper | None = None) -> None:
+        """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
+        start = time.perf_counter() - self.seconds
         stream = iter(self.rounds)
         try:
-            while rounds := list(islice(stream, chunk)):
-                self._learn(rounds)
-                self.seconds = time.perf_counter() - start
-                progress.show(self)
+            with Stopping() as stopping:
+                while rounds := list(islice(stream, chunk)):
+                    with stopping.whole():
+                        self._learn(rounds)
+                        self.seconds = time.perf_counter() - start
+                    progress.show(self)
+                    if keeper:
+                        keeper.after(self)
+                if keeper:
+                    keeper.at_end(self)
         except KeyboardInterrupt:
             self.interrupted = True
+        except ReadError:
+            if keeper:
+                with suppress(ReadError):  # the first error is the one to tell
+                    keeper.at_end(self)
+            raise
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
@@ -51,11 +71,13 @@ class Run:
         xs: Any = [r.x for r in rounds]
         xs = np.array(xs) if self.rounds.dense and not self.loss.parts else xs
         ys = [r.y for r in rounds]
+        self.whole = False
         try:
             happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         except (ValueError, TypeError, MemoryError) as error:
             where = f"{self.rounds.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
-            raise ReadError(f"{where}: {error}") from error
+            more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
+            raise ReadError(f"{where}: {error}{more}") from error
         judged = np.array([not r.warm for r in rounds])
         losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._company.items()}
         before, self.count = self.count, self.count + int(judged.sum())
@@ -63,17 +85,35 @@ class Run:
         self.total += float(happened.losses[judged].sum())
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
-        self._write(rounds, happened, before)
+        if self.out is not None:
+            self.out.write(rounds, happened, before, self.rounds.labels.show)
+        self._reading, self.whole = self.rounds.state(), True
 
-    def _write(self, rounds: list[Round], happened: Any, number: int) -> None:
-        if self.out is None:
-            return
-        show = self.rounds.labels.show
-        for r, z, loss in zip(rounds, happened.predictions, happened.losses, strict=True):
-            number += not r.warm
-            row = {"round": None if r.warm else number, "line": r.line, "prediction": show(z)}
-            self.out.write(json.dumps({**row, "loss": float(loss)}, default=str) + "\n")
-        self.out.flush()
+    def checkpoint(self, file: str) -> Checkpoint:
+        """All that it takes to go on later."""
+        return Checkpoint(
+            file=file,
+            settings=self.rounds.settings,
+            about=self.rounds.about(),
+            learner=self.learner,
+            company=self._company,
+            count=self.count,
+            warmup=self.warmup,
+            total=self.total,
+            totals=self.totals,
+            seconds=self.seconds,
+            reading=self._reading,
+            **(self.out.state() if self.out else {}),
+            extra={name: part.to_dict() for name, part in self.parts.items()},
+        )
+
+    def restore(self, kept: Checkpoint) -> None:
+        """Go on where a checkpoint is; the input is read again up to there."""
+        self.rounds.restore(kept.reading)
+        self.learner, self._company = kept.learner, kept.company
+        self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
+        self.seconds, self.began = kept.seconds, kept.count + kept.warmup
+        self._reading = kept.reading
 
     @property
     def mean_loss(self) -> float | None:
@@ -131,20 +171,3 @@ class Progress:
         """Leave the line."""
         if self._width:
             sys.stderr.write("\n")
-
-
-def say(text: str) -> None:
-    """A word on standard error, apart from results."""
-    print(f"oskaar: {text}", file=sys.stderr)
-
-
-def table(rows: list[list[str]]) -> Iterator[str]:
-    """Lines with aligned columns, the first to the left, the others to the right.
-
-    >>> list(table([["a", "loss"], ["oskaar", "0.5"]]))
-    ['a       loss', 'oskaar   0.5']
-    """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-        yield "  ".join(cells).rstrip()

@@ -26,6 +26,13 @@ def flat(name: str, cell: Any) -> list[tuple[str, Any]]:
 class Plain:
     """Rows as they are."""
 
+    def state(self) -> Any:
+        """What has been learned of the rows so far, apart from what comes later."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Go on from a state."""
+
     def dense(self, row: Any) -> Any:
         """A row of numbers."""
         return row
@@ -44,12 +51,25 @@ class Online(Plain):
     >>> scale = Online()
     >>> [scale.named({"a": v})["a"] for v in (2.0, 2.0)]
     [1.0, 1.0]
+    >>> before = scale.state()
+    >>> _ = scale.named({"a": 9.0})
+    >>> before                            # a state is of its moment
+    [None, 2, {'a': 8.0}]
     """
 
     def __init__(self) -> None:
         self._moments: Moments | None = None
         self._rows = 0
         self._squares: dict[str, float] = {}
+
+    def state(self) -> Any:
+        """Moments of dense rows; the number of dict rows and their sums of squares."""
+        return [self._moments, self._rows, dict(self._squares)]
+
+    def restore(self, state: Any) -> None:
+        """Go on from a state."""
+        self._moments, self._rows, squares = state
+        self._squares = dict(squares)
 
     def dense(self, row: Any) -> Any:
         """(x - mean) / deviation."""

@@ -47,6 +47,8 @@ class Table:
     """What was guessed while reading."""
     fraction: Callable[[], float | None] = lambda: None
     """How much of the file has been read, where that is known."""
+    digest: Callable[[], str] = lambda: ""
+    """A fingerprint of all that has been read so far, to know the file again."""
 
     def __iter__(self) -> Iterator[Record]:
         return self.records

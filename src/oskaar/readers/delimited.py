@@ -34,9 +34,14 @@ def read_delimited(name: str, lines: Iterator[str], separator: str | None = None
         raise ReadError(f"{name}, line {number}: cannot read the names of columns ({error}).") from None
     rest = lines
     if all(isinstance(value(cell), (int, float)) for cell in header):
-        notes.append(f"the first line holds numbers, not names: columns are c1 to c{len(header)}")
-        header, rest = [f"c{i}" for i in range(1, len(header) + 1)], chain([first], lines)
-        number -= 1
+        second = next(lines, "")
+        width = len(next(csv.reader([second], delimiter=separator), []))
+        counts = len(header) > 2 and width != len(header) and header[1] == str(width - 1)
+        names = width if counts else len(header)
+        what = "counts rows and columns" if counts else "holds numbers, not names"
+        notes.append(f"the first line {what}: columns are c1 to c{names}")
+        rest = chain([second] if counts else [first, second], lines)
+        header, number = [f"c{i}" for i in range(1, names + 1)], number if counts else number - 1
     columns = unique(header, f"{name}, in the line of names")
     return Table(name, _records(name, rest, separator, columns, number), columns, notes=notes)
 

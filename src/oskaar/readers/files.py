@@ -5,16 +5,21 @@ Compression is told by the first bytes, not by the name, so that it works for st
 
 from __future__ import annotations
 
+import codecs
+import hashlib
 import io
 import os
 import sys
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 from oskaar.readers.base import ReadError
+
+BLOCK = 2**16
+"""So many bytes at a time, where lines cannot be told without decoding."""
 
 
 class Source:
@@ -25,19 +30,29 @@ class Source:
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
-        self.encoding = encoding
+        self.encoding = _known(encoding)
+        self._sum = hashlib.blake2b(digest_size=16)
         self._raw, self._size = _opened(path)
         if self._size is not None:
             weakref.finalize(self, self._raw.close)  # with the last line that is wanted
         self.start = bytes(self._raw.peek(16))
         self.data: IO[bytes] = _decompressed(self._raw, self.start, self.name)
+        self._wide = "\n".encode(self.encoding)[-1:] != b"\n" or len("\n".encode(self.encoding)) > 1
+        if self.start[:2] in (b"\xff\xfe", b"\xfe\xff") and not self._wide:
+            raise ReadError(f"{self.name} is UTF-16: say so with --encoding utf-16.")
 
     def lines(self) -> Iterator[str]:
         """The lines, with their ends; an error names the line."""
         number = 0
         try:
-            for number, line in enumerate(self.data, start=1):
-                text = line.decode(self.encoding)
+            for number, line in enumerate(self._bytes(), start=1):
+                self._sum.update(line.rstrip(b"\r\n") + b"\n")  # a last line may get its end later
+                text = line.decode("utf-8" if self._wide else self.encoding)
+                if "\0" in text:
+                    raise ReadError(
+                        f"{self.name}, line {number}: there is a NUL character, so it is no text, or UTF-16: "
+                        "say its --encoding, such as utf-16-le, or its --format."
+                    )
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
@@ -45,14 +60,43 @@ class Source:
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding}: "
                 "convert the file, or say its encoding, such as --encoding latin-1."
             ) from None
-        except (EOFError, OSError, zlib.error, _lzma_error()) as error:
+        except (EOFError, OSError, zlib.error, _zip_error(), _lzma_error()) as error:
             raise ReadError(
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
 
+    def _bytes(self) -> Iterable[bytes]:
+        """Lines of bytes; those of encodings with several bytes a character as UTF-8."""
+        if not self._wide:
+            return self.data
+        return self._recoded()
+
+    def _recoded(self) -> Iterator[bytes]:
+        decoder, rest = codecs.getincrementaldecoder(self.encoding)(), ""
+        while block := self.data.read(BLOCK):
+            *lines, rest = (rest + decoder.decode(block)).split("\n")
+            yield from ((line + "\n").encode() for line in lines)
+        if rest := rest + decoder.decode(b"", final=True):
+            yield rest.encode()
+
+    def digest(self) -> str:
+        """A fingerprint of the lines read so far."""
+        return self._sum.hexdigest()
+
     def fraction(self) -> float | None:
         """How much has been read, 0 to 1; None for a pipe."""
         return min(1.0, self._raw.tell() / self._size) if self._size else None
+
+
+def _known(encoding: str) -> str:
+    try:
+        codec = codecs.lookup(encoding)
+        "\n".encode(encoding)
+    except (LookupError, ValueError):
+        raise ReadError(
+            f"--encoding must be one that Python knows, such as utf-8 or latin-1, got {encoding!r}."
+        ) from None
+    return codec.name
 
 
 def _opened(path: str | Path) -> tuple[Any, int | None]:
@@ -65,7 +109,7 @@ def _opened(path: str | Path) -> tuple[Any, int | None]:
         handle = open(path, "rb")  # noqa: SIM115, read lazily, closed with the source
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ReadError(f"{path} cannot be read: {reason}. Check the path.") from None
+        raise ReadError(f"{str(path) or 'a file without a name'} cannot be read: {reason}. Check the path.") from None
     size = os.fstat(handle.fileno()).st_size
     return handle, size
 
@@ -87,11 +131,25 @@ def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         return _zstandard(raw, name)
     if start.startswith(b"PK\x03\x04"):
-        raise ReadError(f"{name} is a zip archive: unpack it first (unzip -p {name} | oskaar replay -).")
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ReadError(f"{name} is UTF-16: convert it first (iconv -f utf-16 -t utf-8).")
+        return _only_member(raw, name)
     opened: IO[bytes] = raw
     return opened
+
+
+def _only_member(raw: Any, name: str) -> IO[bytes]:
+    """The one file in a zip archive."""
+    import zipfile
+
+    if not raw.seekable():
+        raise ReadError(f"{name} is a zip archive, which a pipe cannot give: unpack it first, or give a path.")
+    try:
+        archive = zipfile.ZipFile(raw)
+        inside = [member for member in archive.infolist() if not member.is_dir()]
+        if len(inside) != 1:
+            raise ReadError(f"{name} is a zip archive of {len(inside)} files: unpack the one you mean (unzip -p).")
+        return archive.open(inside[0])
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise ReadError(f"{name} is a zip archive that cannot be read ({error}): unpack it first.") from None
 
 
 def _zstandard(raw: Any, name: str) -> IO[bytes]:
@@ -104,6 +162,12 @@ def _zstandard(raw: Any, name: str) -> IO[bytes]:
         raise ReadError(f"{name}: zstd needs Python 3.14; unpack it first (zstd -dc {name} | ...).") from None
     opened: IO[bytes] = zstd.ZstdFile(raw)
     return opened
+
+
+def _zip_error() -> type[Exception]:
+    """BadZipFile once zipfile is in use."""
+    module = sys.modules.get("zipfile")
+    return module.BadZipFile if module else EOFError
 
 
 def _lzma_error() -> type[Exception]:

@@ -28,7 +28,7 @@ ENDINGS = {
 }
 """The formats and how names of their files end."""
 
-_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".zip"}
 _SVMLIGHT = re.compile(r"\S*( qid:\S+)?( +\d+:\S+)+\s*(#.*)?$")
 _LINES: dict[str, Callable[[str, Iterator[str]], Table]] = {
     "csv": read_delimited,
@@ -61,7 +61,7 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
             raise ReadError(f"{source.name} is empty: there is nothing to replay.")
         format, lines = guessed(head[-1]), chain(head, lines)
     table = _LINES[format](source.name, lines)
-    table.fraction = source.fraction
+    table.fraction, table.digest = source.fraction, source.digest
     if format == "arff":
         listed = mulan_labels(path)
         table.labels = listed if listed and set(listed) <= set(table.columns or ()) else table.labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,15 +24,17 @@ def read_parquet(name: str, data: Any) -> Table:
     except Exception as error:
         raise ReadError(f"{name} is not a Parquet file, or it was cut short ({error}).") from None
     columns = unique(list(file.schema_arrow.names), name)
-    return Table(name, _records(name, file), columns)
+    seen = hashlib.blake2b(digest_size=16)
+    return Table(name, _records(name, file, seen), columns, digest=seen.hexdigest)
 
 
-def _records(name: str, file: Any) -> Iterator[Record]:
+def _records(name: str, file: Any, seen: Any) -> Iterator[Record]:
     row = 0
     try:
         for batch in file.iter_batches(batch_size=BATCH):
             for cells in batch.to_pylist():
                 row += 1
+                seen.update(repr(cells).encode())
                 yield Record(row, {key: plain(cell) for key, cell in cells.items()})
     except OSError as error:
         raise ReadError(f"{name}, after row {row}: {error}: get the file again.") from None

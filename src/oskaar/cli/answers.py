@@ -1,0 +1,63 @@
+"""Answers as they come: a line of JSON for each round, that a run which goes on later appends to."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from oskaar.cli.checkpoint import Checkpoint
+from oskaar.cli.rounds import Round
+from oskaar.readers import ReadError
+
+
+class Answers:
+    """A file of answers; `state` says how long it is, with a fingerprint, to find the place again."""
+
+    def __init__(self, file: IO[str], name: str | None, before: bytes = b"") -> None:
+        self._file, self._name = file, name
+        self._length, self._sum = len(before), hashlib.blake2b(before, digest_size=16)
+
+    def write(self, rounds: list[Round], happened: Any, number: int, show: Callable[[Any], Any]) -> None:
+        """Answers of some rounds, the first of which has a number more than `number`."""
+        lines = []
+        for r, z, loss in zip(rounds, happened.predictions, happened.losses, strict=True):
+            number += not r.warm
+            row = {"round": None if r.warm else number, "line": r.line, "prediction": show(z)}
+            lines.append(json.dumps({**row, "loss": float(loss)}, default=str) + "\n")
+        text = "".join(lines)
+        self._file.write(text)
+        self._file.flush()
+        self._length += len(text)
+        self._sum.update(text.encode("ascii"))
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint; nothing for standard output."""
+        if self._name is None:
+            return {}
+        return {"out": self._name, "written": self._length, "answers": self._sum.hexdigest()}
+
+
+@contextmanager
+def opened(path: str | None, kept: Checkpoint | None = None) -> Iterator[Answers | None]:
+    """The file for answers: new, or cut to what it had at the checkpoint, so that no answer is there twice."""
+    if path is None or path == "-":
+        yield Answers(sys.stdout, None) if path else None
+        return
+    before = kept.written if kept else 0
+    try:
+        handle = open(path, "r+b" if before else "wb")  # noqa: SIM115, closed below
+    except OSError as error:
+        raise ReadError(f"--out {path} cannot be written: {error.strerror}.") from None
+    with handle, io.TextIOWrapper(handle, "ascii", newline="\n") as text:
+        start = handle.read(before) if before else b""
+        if kept and before and hashlib.blake2b(start, digest_size=16).hexdigest() != kept.answers:
+            raise ReadError(
+                f"--out {path} must begin with the answers so far, {before} bytes: give the file as it was."
+            )
+        handle.truncate()
+        yield Answers(text, path, start)

@@ -1,0 +1,485 @@
+"""Checkpoints of runs: whatever stops them, going on gives what an uninterrupted run gives."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import zipfile
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+from files import node_of, taken_apart, together
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import oskaar
+from oskaar import OSKAAR, losses, state
+from oskaar.cli import main, running
+from oskaar.cli.checkpoint import read_checkpoint
+from oskaar.cli.rounds import Rounds
+
+RNG = np.random.default_rng(8)
+N = 130
+X = RNG.normal(size=(N, 2)).round(3)
+WORDS = {"the": "DET", "cat": "NOUN", "dog": "NOUN", "sleeps": "VERB", "sees": "VERB"}
+
+
+def table(y, x=X):
+    rows = [",".join(map(str, [*a, *np.atleast_1d(b)])) for a, b in zip(x, y)]
+    names = ["label_1", "label_2"] if np.ndim(y[0]) else ["y"]
+    return "\n".join([",".join(["a", "b", *names]), *rows]) + "\n"
+
+
+def sentences():
+    chosen = [RNG.choice(list(WORDS), size=RNG.integers(1, 4)) for _ in range(N)]
+    return "\n\n".join("\n".join(f"{w} {WORDS[w]}" for w in words) for words in chosen) + "\n"
+
+
+def trees():
+    token = "{}\t{}\t_\t{}\t_\t_\t{}\t_\t_\t_\n"
+    pairs = [RNG.permutation([["cat", "NOUN"], ["sleeps", "VERB"]]) for _ in range(40)]
+    heads = [(2, 0) if second[1] == "VERB" else (0, 1) for _, second in pairs]
+    rows = [(token.format(1, *a, h), token.format(2, *b, k)) for (a, b), (h, k) in zip(pairs, heads)]
+    return "".join(a + b + "\n" for a, b in rows)
+
+
+def shuffled():
+    text = table((X > 0).astype(int)).splitlines()
+    order = RNG.permutation(N)
+    return "\n".join(["when," + text[0], *(f"{t},{text[t + 1]}" for t in order)]) + "\n"
+
+
+def holes():
+    lines = table(100 * X[:, 0].round(2) + 0.5).splitlines()
+    return "\n".join(line.replace("0", "", 1) if i % 7 == 3 else line for i, line in enumerate(lines)) + "\n"
+
+
+def named():
+    rows = [{"c": "red" if a > 0 else "blue", **({"n": a} if b > 0 else {}), "y": "ud"[a > b]} for a, b in X.tolist()]
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+RUNS = {
+    "salami": ("a.csv", table((X > 0).astype(int)), ["--learner", "salami"]),
+    "budget": ("a.csv", table((X > 0).astype(int)), ["--budget", "12"]),
+    "batch": ("a.csv", table(np.where(X[:, 0] > 0, "u", "d")), ["--learner", "batch"]),
+    "range": ("a.csv", table((9 * X[:, 0]).round(2)), ["--learner", "oskaar", "--standardise"]),
+    "holes": ("a.csv", holes(), ["--learner", "oskaar", "--missing", "skip", "--standardise", "--limit", "101"]),
+    "named": ("a.jsonl", named(), ["--learner", "oskaar", "--standardise"]),
+    "sentences": ("a.conll", sentences(), ["--learner", "oskaar", "--classes", "DET,NOUN,VERB"]),
+    "queries": ("a.letor", "".join(f"{i % 3} qid:{i // 3} 1:{i % 5}\n" for i in range(N)), ["--learner", "oskaar"]),
+    "lags": ("a.csv", table((9 * X[:, 0]).round(2)), ["--learner", "oskaar", "--lags", "3", "--standardise"]),
+    "trees": ("a.conllu", trees(), ["--learner", "oskaar", "--loss", "dependencytree"]),
+    "order": ("a.csv", shuffled(), ["--learner", "oskaar", "--order", "when"]),
+}
+
+
+def quietly(arguments, stdin=None):
+    """Run a command; its exit code, what it printed and what it said."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.stdin
+    if stdin is not None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()))
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            code = main(arguments)
+    finally:
+        sys.stdin = before
+    return code, out.getvalue(), err.getvalue()
+
+
+def settled(text):
+    """A result without what time it took."""
+    return {name: v for name, v in json.loads(text).items() if name not in ("seconds", "rounds_per_second")}
+
+
+def stopping(monkeypatch, where, after):
+    """Control-C in the middle of reading a round, or of learning some."""
+    target, name = {"reading": (Rounds, "_label"), "learning": (running, "replay")}[where]
+    real, calls = getattr(target, name), []
+
+    def stopped(*args, **more):
+        calls.append(0)
+        result = real(*args, **more)
+        if len(calls) == after:
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(target, name, stopped)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What each run gives when nothing stops it."""
+    done = {}
+
+    def result(kind, chunk):
+        if (kind, chunk) not in done:
+            folder = tmp_path_factory.mktemp("whole")
+            name, text, more = RUNS[kind]
+            (folder / name).write_text(text)
+            command = ["replay", str(folder / name), *more, "--json", "--chunk", chunk, "--out", str(folder / "z")]
+            code, out, _ = quietly(command)
+            assert code == 0
+            done[kind, chunk] = settled(out), (folder / "z").read_bytes()
+        return done[kind, chunk]
+
+    return result
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", sorted(RUNS))
+@settings(max_examples=2, phases=[Phase.generate])  # shrinking would run for minutes
+@given(st.data())
+def test_going_on_gives_what_an_uninterrupted_run_gives(kind, tmp_path_factory, whole, data):
+    """Stopped anywhere, twice: the same numbers to the last bit, and the same answers, none missing or twice."""
+    chunk = data.draw(st.sampled_from(["3", "7", "40"]))
+    expected, answers = whole(kind, chunk)
+    folder = tmp_path_factory.mktemp("stopped")
+    name, text, more = RUNS[kind]
+    (folder / name).write_text(text)
+    out = folder / "z"
+    start = ["replay", str(folder / name), "--json", "--out", str(out), *more]
+    codes = []
+    for arguments in ([*start, "--chunk", chunk], [*start[:5], "--resume", "a.oskaar"]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            where = data.draw(st.sampled_from(["reading", "learning"]))
+            stopping(patch, where, data.draw(st.integers(1, N if where == "reading" else 3 * N // int(chunk))))
+            codes.append(quietly(arguments)[0])
+        if codes[-1] == 0:
+            break
+        with out.open("ab") as more_answers:
+            more_answers.write(b"written after the checkpoint, by a run that was killed\n")
+    if codes[-1] == 130:
+        assert (folder / "a.oskaar").exists()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            code, result, _ = quietly([*start[:5], "--resume", "a.oskaar"])
+        assert code == 0
+        assert settled(result)["mean_loss"] == expected["mean_loss"]
+        assert {**settled(result), "file": ""} == {**expected, "file": ""}
+    assert out.read_bytes() == answers
+
+
+@pytest.mark.parametrize("kind", sorted(RUNS))
+def test_rows_that_were_read_and_not_learned_leave_no_trace(kind, here, whole):
+    """Control-C in the middle of reading a chunk: its rows are read, and scaled, again."""
+    name, text, more = RUNS[kind]
+    Path(name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, "reading", 25)
+        assert quietly(["replay", name, "--chunk", "7", "--out", "z", *more])[0] == 130
+    code, out, _ = quietly(["replay", name, "--resume", "a.oskaar", "--out", "z", "--json"])
+    assert code == 0
+    assert ({**settled(out), "file": ""}, Path("z").read_bytes()) == (
+        {**whole(kind, "7")[0], "file": ""},
+        whole(kind, "7")[1],
+    )
+
+
+def test_standard_input_starts_again(here, monkeypatch, whole):
+    text = RUNS["salami"][1]
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, "learning", 5)
+        code, _, err = quietly(["replay", "-", "--chunk", "7", "--json"], stdin=text)
+    assert code == 130
+    assert "go on with: oskaar replay - --resume stdin.oskaar" in err
+    code, out, err = quietly(["replay", "-", "--resume", "stdin.oskaar", "--json"], stdin=text)
+    assert code == 0
+    assert "its first 14 rows are skipped" in err
+    assert {**settled(out), "file": ""} == {**whole("salami", "7")[0], "file": ""}
+    code, _, err = quietly(["replay", "-", "--resume", "stdin.oskaar"], stdin="\n".join(text.splitlines()[:60]))
+    assert code == 2
+    assert "has 59 rows and the checkpoint has read 100" in err
+
+
+@pytest.fixture
+def stopped(here):
+    """A folder with a run that was stopped after 28 rounds, and its checkpoint."""
+    name, text, more = RUNS["salami"]
+    (here / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, "learning", 10)
+        code, out, _ = quietly(["replay", name, *more, "--chunk", "7", "--lam", "0.3", "--out", "z", "--json"])
+    assert code == 130
+    assert json.loads(out)["checkpoint"] == "a.oskaar"
+    assert json.loads(out)["rounds"] == 28
+    return here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lam", "0.5"], "--lam is 0.5 and the run of a.oskaar had 0.3: leave it out"),
+        (["--loss", "jaccard"], "--loss is jaccard and the run of a.oskaar had None"),
+        (["--standardise"], "--standardise is True and the run of a.oskaar had False"),
+        (["--every", "soon"], "--every must be a number of rounds"),
+        (["--out", "other"], "--out other cannot be written: No such file"),
+        (["--out", "a.csv"], "--out a.csv must begin with the answers so far"),
+        (["--out="], "wrote its answers to z: give --out z again"),
+    ],
+)
+def test_other_settings_are_refused(stopped, arguments, message):
+    before = {path.name: path.read_bytes() for path in stopped.iterdir()}
+    code, _, err = quietly(["replay", "a.csv", "--out", "z", "--resume", "a.oskaar", *arguments])
+    assert code == 2
+    assert message in err.splitlines()[-1]
+    assert {path.name: path.read_bytes() for path in stopped.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("label_1", "label_0", "y is ['label_0', 'label_2'] and was"),
+        (str(X[3, 0]), "9.5", "it differs in the first 100 rows"),
+    ],
+)
+def test_another_file_is_refused(stopped, old, new, message):
+    """In one sentence, and nothing is touched."""
+    (stopped / "a.csv").write_text((stopped / "a.csv").read_text().replace(old, new, 1))
+    before = (stopped / "z").read_bytes()
+    code, _, err = quietly(["replay", "a.csv", "--out", "z", "--resume", "a.oskaar"])
+    assert code == 2
+    assert message in err.splitlines()[-1]
+    assert (stopped / "z").read_bytes() == before
+
+
+def test_a_file_that_has_grown(here):
+    """A run that has ended goes on when there are more rows; its last line may have had no end."""
+    lines = RUNS["salami"][1].splitlines()
+    (here / "a.csv").write_text("\n".join(lines[:111]))
+    assert quietly(["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar"])[0] == 0
+    (here / "a.csv").write_text("\n".join(lines))
+    code, out, _ = quietly(["replay", "a.csv", "--resume", "c", "--json"])
+    expected = settled(quietly(["replay", "a.csv", "--learner", "oskaar", "--json"])[1])
+    assert code == 0
+    found = settled(out)
+    assert found["rounds"] == 130
+    assert found["mean_loss"] == pytest.approx(expected["mean_loss"], abs=1e-12)
+    assert found["baselines"] == pytest.approx(expected["baselines"], abs=1e-12)
+
+
+@pytest.mark.parametrize(("every", "written"), [("14", [14, 28, 42, 50]), ("1h", [50]), ("1s", [50])])
+def test_regular_checkpoints(here, monkeypatch, every, written):
+    (here / "a.csv").write_text(RUNS["salami"][1])
+    seen, real = [], state.save
+    monkeypatch.setattr(state, "save", lambda kept, path: (seen.append(kept["count"]), real(kept, path))[1])
+    arguments = ["replay", "a.csv", "--limit", "50", "--chunk", "7", "--learner", "oskaar"]
+    assert quietly([*arguments, "--checkpoint", "c", "--every", every])[0] == 0
+    assert seen == written
+    monkeypatch.setattr("time.monotonic", iter(range(0, 10000, 2)).__next__)
+    seen.clear()
+    if every == "1s":
+        quietly([*arguments, "--checkpoint", "c", "--every", every])
+        assert len(seen) > 4
+
+
+def test_a_bad_row_keeps_what_came_before_it(here):
+    """The row is mended, and the run goes on."""
+    lines = RUNS["salami"][1].splitlines()
+    (here / "a.csv").write_text("\n".join([*lines[:120], "1,,0,1", *lines[120:]]))
+    arguments = ["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar", "--chunk", "40"]
+    code, _, err = quietly(arguments)
+    assert code == 2
+    assert "line 121: column 'b' has no value" in err
+    assert read_checkpoint("c").count == 80
+    (here / "a.csv").write_text(RUNS["salami"][1])
+    code, out, _ = quietly(["replay", "a.csv", "--resume", "c", "--json"])
+    assert code == 0
+    assert settled(out) == settled(quietly(["replay", "a.csv", "--learner", "oskaar", "--chunk", "40", "--json"])[1])
+
+
+def test_no_checkpoint_and_other_names(stopped):
+    """One that is asked for, none at all, or a name that is still free."""
+    for arguments, expected in (
+        (["--no-checkpoint"], None),
+        (["--checkpoint", "c"], "c"),
+        ([], "a-2.oskaar"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            stopping(patch, "learning", 2)
+            _, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7", *arguments])
+        assert json.loads(out)["checkpoint"] == expected
+        assert ("go on with" in err) == (expected is not None)
+    for place in ("no/such/folder", "."):
+        code, out, err = quietly(["replay", "a.csv", "--checkpoint", place])
+        assert (code, out) == (2, "")
+        assert f"--checkpoint {place} cannot be written" in err
+
+
+def test_a_full_disk_is_said(stopped, monkeypatch):
+    """Results all the same, and how it is with the checkpoint."""
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, "learning", 2)
+        patch.setattr(state, "save", full)
+        code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
+    assert code == 130
+    assert json.loads(out)["checkpoint"] is None
+    assert "no checkpoint: the checkpoint a-2.oskaar cannot be written: No space left on device" in err
+
+
+def test_a_second_control_c_stops_at_once(here):
+    """In the middle of learning: results so far, and no checkpoint of half a chunk."""
+    (here / "a.csv").write_text(RUNS["salami"][1])
+    with pytest.MonkeyPatch.context() as patch:
+        real, calls = running.replay, []
+
+        def twice(*args, **more):
+            calls.append(0)
+            if len(calls) == 4:
+                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
+            return real(*args, **more)
+
+        patch.setattr(running, "replay", twice)
+        code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
+    assert code == 130
+    assert json.loads(out)["rounds"] == 7
+    assert json.loads(out)["checkpoint"] is None
+    assert "there is no checkpoint of them" in err
+    assert list(here.glob("*.oskaar")) == []
+
+
+def test_parts_of_others(stopped):
+    """What observers give goes into the checkpoint, and comes back."""
+    kept = read_checkpoint("a.oskaar")
+    kept.extra["report"] = {"points": [1, 2.5, None], "name": "x"}
+    kept.save("b.oskaar")
+    assert read_checkpoint("b.oskaar").extra == {"report": {"points": [1, 2.5, None], "name": "x"}}
+
+
+def damaged(data):
+    """Files that are no checkpoints, with valid checksums where they have any."""
+    manifest, arrays = taken_apart(data)
+    yield b""
+    yield b"not a zip"
+    yield data[: len(data) // 2]
+    with zipfile.ZipFile(foreign := io.BytesIO(), "w") as archive:
+        archive.writestr("a.txt", "hello")
+    yield foreign.getvalue()
+    root = manifest["nodes"][manifest["root"][0]]["dict"]
+    for name, value in [
+        *(("kind", "other"), ("count", -1), ("count", None), ("totals", 3), ("total", "much"), ("learner", None)),
+        *(("reading", 5), ("company", None)),
+    ]:
+        pairs = [[key, value if key == name else old] for key, old in root]
+        nodes = [*manifest["nodes"][:-1], {"dict": pairs}]
+        yield together({**manifest, "nodes": nodes}, arrays)
+    yield together({**manifest, "nodes": [*manifest["nodes"][:-1], {"dict": root[1:]}]}, arrays)
+    node_of(manifest, "RepeatLast")[0]["is"] = "subprocess:Popen"
+    yield together(manifest, arrays)
+
+
+def test_damaged_and_foreign_files(stopped):
+    """One sentence, code 2, and nothing from the file is run."""
+    for data in damaged((stopped / "a.oskaar").read_bytes()):
+        (stopped / "bad").write_bytes(data)
+        for arguments in (["replay", "a.csv", "--out", "z", "--resume", "bad"], ["inspect", "bad"]):
+            code, out, err = quietly(arguments)
+            assert code == 2
+            assert out == ""
+            assert err.startswith("oskaar: bad is no checkpoint that can be used: ")
+            assert len(err.splitlines()) == 1
+    assert (
+        quietly(["inspect", "none"])[2] == "oskaar: none cannot be read: No such file or directory. Check the path.\n"
+    )
+    OSKAAR(losses.F1(2)).save("learner")
+    code, _, err = quietly(["replay", "a.csv", "--resume", "learner"])
+    assert code == 2
+    assert "learner is a learner and no checkpoint of a run" in err
+    with pytest.raises(oskaar.StateError, match="must hold a learner"):
+        oskaar.load("a.oskaar")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_real_control_c(here, whole):
+    """A process, a signal, a second process: the answers and the numbers of one."""
+    name, text, more = RUNS["salami"]
+    (here / name).write_text(text)
+    program = [sys.executable, "-m", "oskaar", "replay"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        [*program, "-", *more, "--chunk", "3", "--json", "--out", "-", "--checkpoint", "c"], text=True, **pipes
+    ) as process:
+        process.stdin.write("".join(text.splitlines(keepends=True)[:121]))
+        process.stdin.flush()
+        first = [process.stdout.readline() for _ in range(120)]
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        assert process.wait() == 130
+    assert "oskaar: go on with: oskaar replay - --resume c --out -" in err
+    done = subprocess.run(
+        [*program, "-", "--resume", "c", "--json", "--out", "-"], input=text, text=True, capture_output=True
+    )
+    assert done.returncode == 0
+    expected, answers = whole("salami", "3")
+    assert "".join(first) + done.stdout == answers.decode()
+    assert {**settled(done.stderr.splitlines()[-1]), "file": ""} == {**expected, "file": ""}
+
+
+def test_killed_runs_go_on_from_the_last_checkpoint(here, whole):
+    """kill -9 gives no chance to write: what the last checkpoint has is what there is."""
+    name, text, more = RUNS["salami"]
+    (here / name).write_text(text)
+    code = (
+        "import os, oskaar.cli as c, oskaar.cli.keeping as k; real = k.Keeper.after\n"
+        "def after(self, run):\n    real(self, run)\n    run.count >= 63 and os._exit(9)\n"
+        f"k.Keeper.after = after; c.main(['replay', {name!r}, '--chunk', '7', '--out', 'z', '--checkpoint', 'c', "
+        f"'--every', '28', *{more!r}])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 9
+    assert read_checkpoint("c").count == 56
+    assert len(Path("z").read_text().splitlines()) == 63
+    assert quietly(["replay", name, "--resume", "c", "--out", "z"])[0] == 0
+    assert Path("z").read_bytes() == whole("salami", "7")[1]
+
+
+def test_inspect(stopped, capsys):
+    """What a checkpoint holds, for people and as JSON; also for files of learner.save."""
+    assert main(["inspect", "a.oskaar", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    kept = read_checkpoint("a.oskaar")
+    assert found["what"] == "a checkpoint of oskaar replay"
+    assert found["version"] == oskaar.__version__
+    assert (found["rounds"], found["rows_read"], found["input"], found["answers"]) == (28, 28, "a.csv", "z")
+    assert found["loss"] == "F1(2)"
+    assert found["lam"] == [0.3]
+    assert found["mean_loss"] == kept.total / 28 == kept.learner.total_loss / 28
+    assert found["experts"] == 29
+    rounds, weights = kept.learner.restart_weights()
+    best = found["heaviest_restarts"][0]
+    assert best["weight"] == weights.max() == weights[list(rounds).index(best["round"])]
+    assert found["bytes"] == kept.learner.cost().bytes
+    assert found["reproduce"] == "oskaar replay a.csv --lam 0.3 --chunk 7"
+    assert main(["inspect", "a.oskaar"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("a.oskaar: a checkpoint of oskaar replay, written by oskaar ")
+    assert "heaviest restarts" in text
+    learner = OSKAAR(losses.F1(2), lam=0.5).partial_fit(X[:9], (X[:9] > 0).astype(int))
+    learner.save("l")
+    assert main(["inspect", "l", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["what"], found["lam"], found["rounds"]) == ("a learner", 0.5, 9)
+    assert found["effective_dimension"] == learner.effective_dimension()
+
+
+@pytest.mark.parametrize("kind", ["batch", "budget", "queries", "range"])
+def test_inspect_shows_every_kind(kind, here, capsys):
+    name, text, more = RUNS[kind]
+    Path(name).write_text(text)
+    quietly(["replay", name, "--limit", "30", *more, "--checkpoint", "c"])
+    for json_too in ([], ["--json"]):
+        assert main(["inspect", "c", *json_too]) == 0
+        assert "oskaar replay" in capsys.readouterr().out
