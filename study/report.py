@@ -101,8 +101,8 @@ def tallies(found: Sequence[Verdict]) -> list[str]:
     rest = [v for v in found if not v.repeat_last_wins]
     return [
         *lines,
-        f"- Repeat-last wins on {len(last)}: {', '.join(last) or 'none'}. On the other {len(rest)} streams untuned SALAMI "
-        f"has the lowest loss on {sum(v.lowest for v in rest)}.",
+        f"- Repeat-last wins on {len(last)}: {', '.join(last) or 'none'}. "
+        f"On the other {len(rest)} streams untuned SALAMI has the lowest loss on {sum(v.lowest for v in rest)}.",
     ]
 
 
