@@ -14,7 +14,7 @@ from study.baselines import BestSoFar, ToTheLeft, best_constant
 from study.methods import Method, all_methods, first_answer, in_turn, of_peer
 from study.ours import BUDGET, learner_for, prepared
 from study.protocol import KINDS, Peer, Stream
-from study.run import Options, chosen, execute, finished, path_of, plan, run, specify
+from study.run import Options, Workers, chosen, finished, path_of, plan, run, specify
 from study.store import load
 from study.streams import STREAMS
 
@@ -186,8 +186,28 @@ def test_a_missing_package_is_said_and_a_failure_is_kept(tmp_path, monkeypatch):
 def test_a_process_that_dies_is_a_failure(tmp_path):
     spec = specify("synthetic-class-still", all_methods()["repeat-last"], "default", Options(results=tmp_path))
     spec["method"] = "nobody"
-    execute(spec)
+    Workers().execute(spec)
     assert load(path_of(spec))["status"] == "failed"
+
+
+def test_an_interrupted_study_goes_on_without_failures(tmp_path):
+    options = Options(("synthetic-class-still",), ("repeat-last", "majority", "best constant"), 20, results=tmp_path)
+
+    def impatient(line):
+        if "left]" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(options, say=impatient)
+    done = [load(path)["status"] for path in (tmp_path / "runs").iterdir()]
+    assert 1 <= len(done) < 3
+    assert [found["status"] for found in run(options, say=lambda line: None)] == ["ok"] * 3
+    assert set(done) == {"ok"}
+    stopped = Workers()
+    stopped.stop()
+    spec = {**plan(options)[0][0], "key": "never"}
+    stopped.execute(spec)
+    assert not path_of(spec).exists()
 
 
 def test_keys_change_with_what_is_run():
