@@ -6,8 +6,9 @@ Randomised decoding: v the vertex nearest to mu, D its distance, nu the least di
 
     answer a random vertex with mean mu with probability min(1, 2 D / nu), else v                                (2)
 
-Step "theory": with |x| <= C and Omega lam-strongly convex, |gradient|^2 <= (2 C^2 / lam) S, and eta = 2 a / b for
-b = 2 C^2 / lam and a = 1 - ln 2 (the surrogate gap of the logistic loss in bits) makes the surrogate regret finite.
+Step "theory": with |x| <= C and Omega lam-strongly convex, |gradient|^2 <= b S for b = 2 C^2 / lam. For classes and
+the logistic loss in bits, (2) costs at most (1 - a) S on average, a = 1 - ln 2, and eta = 2 a / b makes the surrogate
+regret finite; in nats that is eta = a lam / C^2. For the other polytopes the same eta is used, without such a claim.
 C is not known here: it is the largest norm seen so far. Steps "adaptive" and "diagonal" are AdaGrad's, by the norm
 and by coordinate. Rows have a constant 1, are standardised with what was seen, and csr rows pass as they are.
 Which polytope serves which kind is in POLYTOPES.

@@ -69,7 +69,7 @@ def _oaa(stream: Stream, setting: Mapping[str, Any], seed: int) -> Rows:
 def _csoaa(stream: Stream, setting: Mapping[str, Any], seed: int) -> Rows:
     target = target_of(stream, as_classes=True)
     names = names_of(stream.loss)
-    costs = {y: " ".join(f"{i + 1}:{stream.loss(z, y):g}" for i, z in enumerate(names)) for y in names}
+    costs = {y: " ".join(f"{i + 1}:{stream.loss(z, y):g}" for i, z in enumerate(names)) for y in stream.loss.labels()}
     return Rows(
         [_workspace(f"--csoaa {target.p}", setting, seed)],
         lambda y: [[costs[y]]],
