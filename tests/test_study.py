@@ -256,6 +256,7 @@ def same_prefix(entry, folder, few=40, more=60):
         a, b = short.x(t), long.x(t)
         if short.sparse:
             assert a.shape == b.shape
+            assert a.indices.dtype == a.indptr.dtype == np.int32
             assert abs(a - b).max() == 0
         else:
             assert a.dtype == float
