@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         methods=quick_methods() if given.quick and not methods else tuple(methods),
         rounds=None if given.rounds == "all" else min(int(given.rounds), 120 if given.quick else 10**12),
         variants=("default",) if given.quick else tuple(given.variants),
-        jobs=given.jobs,
+        jobs=max(2, given.jobs) if given.quick else given.jobs,
         cap=given.cap,
         seed=given.seed,
         folder=given.folder.resolve(),

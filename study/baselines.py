@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,7 +39,7 @@ class ToTheLeft(Ruled):
 
     def size(self, rows: int) -> int:
         """Tokens."""
-        return round(rows**0.5)
+        return math.isqrt(rows)
 
 
 class BestSoFar:

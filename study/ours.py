@@ -59,8 +59,15 @@ def _entry(name: str, cls: Any, settings: Any, scaled: bool = True, budget: bool
     return Method(name, "oskaar", "ours", KINDS, settings, losses, skips=skips)
 
 
-SALAMI_SETTINGS = ({}, {"scale": 0.25}, {"scale": 0.5}, {"scale": 2.0}, {"lam": (0.005, 0.05)}, {"lam": (0.5, 5.0)})
-OSKAAR_SETTINGS = (
+SALAMI_SETTINGS: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"scale": 0.25},
+    {"scale": 0.5},
+    {"scale": 2.0},
+    {"lam": (0.005, 0.05)},
+    {"lam": (0.5, 5.0)},
+)
+OSKAAR_SETTINGS: tuple[Mapping[str, Any], ...] = (
     {},
     {"lam": 0.03},
     {"lam": 0.2},

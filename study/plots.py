@@ -45,7 +45,7 @@ def draw(found: Sequence[Verdict], path: Path) -> Path:
 
     down = -(-len(found) // ACROSS)
     page = plt.figure(figsize=(4 * ACROSS, 3 * down + 5), layout="constrained")
-    above, below = page.subfigures(2, 1, height_ratios=[3 * down, 5])
+    above, below = np.ravel(np.asarray(page.subfigures(2, 1, height_ratios=[3 * down, 5])))
     axes = np.atleast_1d(above.subplots(down, ACROSS, squeeze=False)).ravel()
     for ax, verdict in zip(axes, found, strict=False):
         _stream(ax, verdict)

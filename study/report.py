@@ -98,7 +98,12 @@ def tallies(found: Sequence[Verdict]) -> list[str]:
     lines += [f"- Off the Pareto front of loss and CPU time on {len(off)}: {', '.join(off) or 'none'}."]
     lines += [f"- Streams won, among untuned SALAMI, peers and baselines: {counted}."]
     last = [v.stream for v in found if v.repeat_last_wins]
-    return [*lines, f"- Repeat-last wins on {len(last)}: {', '.join(last) or 'none'}."]
+    rest = [v for v in found if not v.repeat_last_wins]
+    return [
+        *lines,
+        f"- Repeat-last wins on {len(last)}: {', '.join(last) or 'none'}. "
+        f"On the other {len(rest)} streams untuned SALAMI has the lowest loss on {sum(v.lowest for v in rest)}.",
+    ]
 
 
 def all_runs(found: Sequence[Verdict]) -> list[str]:

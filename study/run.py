@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -116,33 +117,51 @@ def finished(spec: dict[str, Any], retry: bool) -> bool:
     return path.exists() and (not retry or load(path)["status"] in ("ok", "unfit"))
 
 
-def execute(spec: dict[str, Any]) -> None:
-    """One run, in a process of its own with one thread for linear algebra."""
-    path = path_of(spec)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    told = path.with_suffix(".json")
-    told.write_text(json.dumps(spec), encoding="utf-8")
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "study.one", str(told), str(path)]
-    try:
-        ended = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            timeout=60 + PATIENCE * spec["cap"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        error = f"the process ended with {ended.returncode}: {ended.stderr[-500:]}" if ended.returncode else ""
-    except subprocess.TimeoutExpired:
-        error = f"the process was ended after {60 + PATIENCE * spec['cap']:.0f} s"
-    finally:
-        told.unlink(missing_ok=True)
-    if error or not path.exists():
-        save(path, {**spec, "status": "failed", "error": error or "nothing was written"}, [])
+class Workers:
+    """Processes of runs; `stop` ends those that are alive, and none of them counts as a failure."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.alive: set[subprocess.Popen[str]] = set()
+
+    def execute(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """One run, in a process of its own with one thread for linear algebra."""
+        path = path_of(spec)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        told = path.with_suffix(".json")
+        told.write_text(json.dumps(spec), encoding="utf-8")
+        try:
+            error = "" if self.stopping.is_set() else self._ended(spec, [str(told), str(path)])
+        finally:
+            told.unlink(missing_ok=True)
+        if not self.stopping.is_set() and (error or not path.exists()):
+            save(path, {**spec, "status": "failed", "error": error or "nothing was written"}, [])
+        return spec
+
+    def _ended(self, spec: dict[str, Any], arguments: list[str]) -> str:
+        """What went wrong with the process; nothing where all is well."""
+        environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
+        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        command = [sys.executable, "-m", "study.one", *arguments]
+        pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, errors="replace", start_new_session=True, **pipes
+        ) as process:
+            self.alive.add(process)
+            try:
+                _, said = process.communicate(timeout=60 + PATIENCE * spec["cap"])
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return f"the process was ended after {60 + PATIENCE * spec['cap']:.0f} s"
+            finally:
+                self.alive.discard(process)
+        return f"the process ended with {process.returncode}: {said[-500:]}" if process.returncode else ""
+
+    def stop(self) -> None:
+        """End what is alive."""
+        self.stopping.set()
+        for process in list(self.alive):
+            process.kill()
 
 
 def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, Any]]:
@@ -154,17 +173,15 @@ def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, 
     say(f"{len(specs)} runs, {len(specs) - len(waiting)} of them done before")
     start, done = time.monotonic(), 0
 
-    def one(spec: dict[str, Any]) -> dict[str, Any]:
-        execute(spec)
-        return spec
-
+    workers = Workers()
     with ThreadPoolExecutor(options.jobs) as pool:
         try:
-            for spec in pool.map(one, waiting):
+            for spec in pool.map(workers.execute, waiting):
                 done += 1
                 left = (time.monotonic() - start) / done * (len(waiting) - done)
                 say(f"[{done}/{len(waiting)}, {clock(left)} left] {_line(load(path_of(spec)))}")
         except BaseException:
+            workers.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [load(path_of(spec)) for spec in specs]

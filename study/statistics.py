@@ -27,7 +27,7 @@ def block_length(values: Array) -> int:
     20
     """
     T = len(values)
-    least = max(1, min(T, round(2 * T ** (1 / 3))))
+    least: int = max(1, min(T, round(2 * float(T) ** (1 / 3))))
     centred = np.asarray(values, dtype=float) - np.mean(values)
     power = float(centred @ centred)
     if T < 16 or power <= 1e-300:

@@ -73,7 +73,7 @@ def title(run: Mapping[str, Any]) -> str:
 
 def seconds(run: Mapping[str, Any]) -> float:
     """CPU seconds a round."""
-    return float(run["cpu"]) / max(1, run["rounds"])
+    return float(run["cpu"]) / max(1, int(run["rounds"]))
 
 
 def gap(a: Mapping[str, Any], b: Mapping[str, Any]) -> float:

@@ -14,11 +14,11 @@ from study.baselines import BestSoFar, ToTheLeft, best_constant
 from study.methods import Method, all_methods, first_answer, in_turn, of_peer
 from study.ours import BUDGET, learner_for, prepared
 from study.protocol import KINDS, Peer, Stream
-from study.run import Options, chosen, execute, finished, path_of, plan, run, specify
+from study.run import Options, Workers, chosen, finished, path_of, plan, run, specify
 from study.store import load
 from study.streams import STREAMS
 
-NOWHERE_NEEDED = [entry.name for entry in STREAMS.values() if entry.file is None]
+NOWHERE_NEEDED = [entry.name for entry in STREAMS.values() if entry.file is None and entry.name != "Shuttle"]
 
 
 def tiny(T=40, kind="class", seed=0):
@@ -186,8 +186,28 @@ def test_a_missing_package_is_said_and_a_failure_is_kept(tmp_path, monkeypatch):
 def test_a_process_that_dies_is_a_failure(tmp_path):
     spec = specify("synthetic-class-still", all_methods()["repeat-last"], "default", Options(results=tmp_path))
     spec["method"] = "nobody"
-    execute(spec)
+    Workers().execute(spec)
     assert load(path_of(spec))["status"] == "failed"
+
+
+def test_an_interrupted_study_goes_on_without_failures(tmp_path):
+    options = Options(("synthetic-class-still",), ("repeat-last", "majority", "best constant"), 20, results=tmp_path)
+
+    def impatient(line):
+        if "left]" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(options, say=impatient)
+    done = [load(path)["status"] for path in (tmp_path / "runs").iterdir()]
+    assert 1 <= len(done) < 3
+    assert [found["status"] for found in run(options, say=lambda line: None)] == ["ok"] * 3
+    assert set(done) == {"ok"}
+    stopped = Workers()
+    stopped.stop()
+    spec = {**plan(options)[0][0], "key": "never"}
+    stopped.execute(spec)
+    assert not path_of(spec).exists()
 
 
 def test_keys_change_with_what_is_run():
@@ -236,6 +256,7 @@ def same_prefix(entry, folder, few=40, more=60):
         a, b = short.x(t), long.x(t)
         if short.sparse:
             assert a.shape == b.shape
+            assert a.indices.dtype == a.indptr.dtype == np.int32
             assert abs(a - b).max() == 0
         else:
             assert a.dtype == float
@@ -253,14 +274,21 @@ def test_streams_that_need_no_files(name, tmp_path):
     same_prefix(entry, tmp_path)
 
 
-BIG = ("20ng", "fried", "wind", "storms", "energy", "trees")
 FILED = [entry.name for entry in STREAMS.values() if entry.file is not None]
+BIG = ("20ng", "fried", "wind", "storms", "energy", "trees", "hamming")
+"""Parts of the names of streams that take long to read, or are read for another loss anyway."""
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", [name for name in FILED if not any(big in name for big in BIG)])
 def test_streams_of_files(name, data):
     same_prefix(STREAMS[name], data)
+
+
+@pytest.mark.slow
+def test_a_long_stream_of_a_package(tmp_path):
+    pytest.importorskip("river", reason="the stream comes with River")
+    same_prefix(STREAMS["Shuttle"], tmp_path)
 
 
 @pytest.mark.realdata

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from study.protocol import Stream
 
@@ -49,7 +50,15 @@ class Entry:
         if stream.name != self.name or stream.kind != self.kind:
             raise ValueError(f"{self.name} ({self.kind}) was read as {stream.name} ({stream.kind}).")
         stream.ys[:] = [stream.loss.check(y) for y in stream.ys]
+        for X in stream.xs if isinstance(stream.xs, list) else [stream.xs]:
+            narrow(X)
         return stream
+
+
+def narrow(X: Any) -> None:
+    """Indices of csr arrays in 32 bits, in place: some packages take no others."""
+    if issparse(X):
+        X.indices, X.indptr = (part.astype(np.int32) for part in (X.indices, X.indptr))
 
 
 def benchmark(name: str) -> ModuleType:
