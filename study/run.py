@@ -26,6 +26,11 @@ PATIENCE = 10.0
 """A run is ended from outside after so many times its cap in wall time, tuning included, and a minute."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 OUR_CODE = ("src/oskaar", "study/ours.py", "study/baselines.py")
+READERS = tuple(
+    f"benchmarks/{name}.py"
+    for name in ("common", "documents", "drift", "manifolds", "rankings", "sequences", "trees")
+)
+"""The benchmarks that read streams."""
 HARNESS = ("study/protocol.py", "study/methods.py", "study/one.py")
 
 
@@ -83,7 +88,7 @@ def _has(method: Method, variant: str) -> bool:
 def specify(stream: str, method: Method, variant: str, options: Options) -> dict[str, Any]:
     """A run in plain words; its key changes with anything that may change its numbers."""
     source = {"name": stream, "rounds": options.rounds, "folder": str(options.folder)}
-    source["code"] = code("study/streams", "benchmarks", "src/oskaar/drifts.py", "src/oskaar/streams.py")
+    source["code"] = code("study/streams", *READERS, "src/oskaar/drifts.py", "src/oskaar/streams.py")
     source["losses"] = code("src/oskaar/losses")  # they are kept with the stream
     ours = method.package == "oskaar"
     spec: dict[str, Any] = {
