@@ -39,12 +39,19 @@ class Begun:
 
 
 class KernelExperts:
-    """All rows, or those of a window, are kept."""
+    """All rows, or those of a window, are kept.
 
+    plain: each kind a second time, without the hedge of KAAR: ridge regression.
+    """
+
+    plain = False
     advice = "give window= or budget=, or raise the limit"
 
-    def __init__(self, inputs: Inputs, lams: list[float], restarts: str | None, window: int | None) -> None:
+    def __init__(
+        self, inputs: Inputs, lams: list[float], restarts: str | None, window: int | None, plain: bool = False
+    ) -> None:
         self.inputs, self.lams, self.restarts, self.window = inputs, lams, restarts, window
+        self.plain = plain
         self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels for lam in lams]
 
     def _solver(self, lam: float) -> RestartSolver | StartSolver:
@@ -93,8 +100,11 @@ class KernelExperts:
         return Begun(blocks)
 
     def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind."""
-        return [block.estimates(i) for block in begun.blocks]
+        """What the experts say of round i, (S, n, p) for each kind, then without their hedge, if so asked."""
+        hedged = [block.estimates(i) for block in begun.blocks]
+        if not self.plain:
+            return hedged
+        return hedged + [E * b.hedges(i)[:, None, None] for E, b in zip(hedged, begun.blocks, strict=True)]
 
     def everything(self, begun: Begun) -> None:
         """Estimates come one round at a time."""
@@ -121,12 +131,19 @@ class KernelExperts:
 class FeatureExperts:
     """Restarts on features. New experts take a new version of a map that is full: features follow the world."""
 
+    plain = False
     advice = "take a smaller budget, or raise the limit"
 
     def __init__(
-        self, inputs: Inputs, maps: list[FeatureMap], lams: list[float], restarts: str | None, window: int | None
+        self,
+        inputs: Inputs,
+        maps: list[FeatureMap],
+        lams: list[float],
+        restarts: str | None,
+        window: int | None,
+        plain: bool = False,
     ) -> None:
-        self.inputs, self.lams, self.parts = inputs, lams, inputs.parts
+        self.inputs, self.lams, self.parts, self.plain = inputs, lams, inputs.parts, plain
         self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
         self.originals = maps
         first_only = restarts is None
@@ -184,16 +201,21 @@ class FeatureExperts:
         return Begun(blocks, after)
 
     def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind."""
-        return [E[:, l] for E in (block.estimates(i) for block in begun.blocks) for l in range(len(self.lams))]
+        """What the experts say of round i, (S, n, p) for each kind, then without their hedge, if so asked."""
+        found = [block.estimates(i) for block in begun.blocks]
+        if self.plain:
+            found += [E * b.hedges(i)[:, :, None, None] for E, b in zip(found, begun.blocks, strict=True)]
+        return [E[:, l] for E in found for l in range(len(self.lams))]
 
     def everything(self, begun: Begun) -> tuple[Any, Any, Array] | None:
         """All starts, which are alive in each round (rounds, S), all estimates (kinds, S, rounds, p), if known."""
         found = [block.everything() for block in begun.blocks]
         if found[0] is None:
             return None
-        p = max(E.shape[3] for _, _, E in found)
-        kinds = [fit_columns(E, p).swapaxes(0, 1) for _, _, E in found]
+        p = max(E.shape[3] for _, _, E, _ in found)
+        kinds = [fit_columns(E, p).swapaxes(0, 1) for _, _, E, _ in found]
+        if self.plain:
+            kinds += [E * d.swapaxes(0, 1)[..., None] for E, (_, _, _, d) in zip(kinds, found, strict=True)]
         return found[0][0], found[0][1], np.concatenate(kinds) if len(kinds) > 1 else kinds[0]
 
     def commit(self, begun: Begun) -> None:

@@ -1,10 +1,14 @@
 r"""Exponential weights over experts that are born at every round (sleeping experts), with no horizon.
 
-    p_t(s) ~ exp(-eta (A_{s-1} + sum_{r=s}^{t-1} loss_r(s))),   A_{s-1} the mixture's own loss before s      (1)
+    p_t(s) ~ w_s exp(-eta (A_{s-1} + sum_{r=s}^{t-1} loss_r(s))),   A_{s-1} the mixture's own loss before s      (1)
 
-Kept as logarithms relative to exp(-eta A_{t-1}), so that a newborn has 0 and nothing grows with t:
+with a prior weight w_s that is 1 unless said otherwise. Kept as what an expert has gained on the mixture since it was
+born, so that a newborn has 0 and nothing grows with t:
 
-    log_s <- log_s - eta (loss_t(s) - loss_t(mixture))                                                    (2)
+    gain_s <- gain_s + loss_t(mixture) - loss_t(s),      p_t(s) ~ w_s exp(eta gain_s)                      (2)
+
+A scaled rate is eta over the mixture's own mean loss so far (with one loss of 1 before the first): a stream whose
+losses are a thousand times smaller is then weighed in the same way.
 """
 
 from __future__ import annotations
@@ -29,56 +33,86 @@ class Mixture:
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, eta: float, kinds: int) -> None:
-        self.eta = eta
+    def __init__(self, eta: float, kinds: int, prior: Any = 0.0, scaled: bool = False) -> None:
+        self.eta, self.scaled = eta, scaled
+        self.prior: Array = np.zeros((kinds, 1)) + np.reshape(prior, (-1, 1))
         self.restarts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.logs = np.zeros((kinds, 0))
+        self.gains = np.zeros((kinds, 0))
+        self.paid, self.rounds = 1.0, 1
+
+    @property
+    def rate(self) -> float:
+        """eta, or eta over the mean loss."""
+        return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
+
+    @property
+    def logs(self) -> Array:
+        """eta gain (J, S): logarithms of the weights, but for the prior and a constant."""
+        return self.rate * self.gains
 
     def weights(self, restarts: Any) -> Array:
         """p_t (J, S) over the experts that are alive; those that are new are newborn."""
-        return _softmax(self._aligned(restarts))
+        return _softmax(self.rate * self._aligned(restarts) + self.prior)
 
     def after(self, restarts: Any, losses: Array, own: float) -> Mixture:
         """The mixture when the experts (J, S) have paid their losses and it has paid its own."""
-        following = Mixture(self.eta, len(losses))
-        following.restarts = restarts
-        following.logs = self._aligned(restarts) - self.eta * (losses - own)  # (2)
-        return following
+        return self._with(restarts, self._aligned(restarts) + (own - losses), own, 1)  # (2)
 
     def through(
         self, restarts: Any, alive: Any, born: Any, E: Array, losses: Array, own: Callable[[int, Array], float]
     ) -> tuple[Mixture, Array, Array]:
-        """Several rounds: the mixture after them, its estimates (n, p), the logs (n, J, S) after each of them.
+        """Several rounds: the mixture after them, its estimates (n, p), the gains (n, J, S) after each of them.
 
         restarts (S,): of all experts that there are in these rounds; alive, born (n, S): which of them, in each
         round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
         """
         n, J, S, p = E.shape
-        dead = np.where(np.repeat(alive[:, None], J, axis=1), 0.0, -np.inf).reshape(n, J * S)
+        prior = np.where(alive[:, None], self.prior, -np.inf).reshape(n, J * S)
         there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
-        paid, E = (self.eta * losses).reshape(n, J * S), E.reshape(n, J * S, p)
-        logs, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
+        losses, E = losses.reshape(n, J * S), E.reshape(n, J * S, p)
+        gains, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
+        now = self
         for i in range(n):
-            weights = logs + dead[i]
+            weights = now.rate * gains
+            weights += prior[i]
             weights -= weights.max()
             np.exp(weights, out=weights)
             G[i] = weights @ E[i] / weights.sum()
-            logs = np.multiply(logs - paid[i] + self.eta * own(i, G[i]), there[i], out=history[i])  # (2)
-        after = Mixture(self.eta, J)
-        after.restarts, after.logs = restarts[alive[-1]], logs.reshape(J, S)[:, alive[-1]].copy()
-        return after, G, history.reshape(n, J, S)
+            paid = own(i, G[i])
+            gains = (gains + (paid - losses[i])) * there[i]  # (2)
+            now = now._with(restarts, gains, paid, 1)
+            history[i] = gains
+        last = gains.reshape(J, S)[:, alive[-1]].copy()
+        return now._with(restarts[alive[-1]], last, 0.0, 0), G, history.reshape(n, J, S)
+
+    def _with(self, restarts: Any, gains: Array, paid: float, rounds: int) -> Mixture:
+        other = object.__new__(Mixture)
+        other.eta, other.scaled, other.prior = self.eta, self.scaled, self.prior
+        other.restarts, other.gains = restarts, gains
+        other.paid, other.rounds = self.paid + paid, self.rounds + rounds
+        return other
 
     def _aligned(self, restarts: Any) -> Array:
         old = len(self.restarts)
-        logs = np.zeros((len(self.logs), len(restarts)))
+        gains = np.zeros((len(self.gains), len(restarts)))
         if len(restarts) == old + 1 and (old == 0 or restarts[0] == self.restarts[0]):  # one newborn, none gone
-            logs[:, :old] = self.logs
-            return logs
+            gains[:, :old] = self.gains
+            return gains
         known = np.searchsorted(self.restarts, restarts)
         here = known < len(self.restarts)
         here[here] = self.restarts[known[here]] == restarts[here]
-        logs[:, here] = self.logs[:, known[here]]
-        return logs
+        gains[:, here] = self.gains[:, known[here]]
+        return gains
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "logs" in state:  # format 1
+            state = {**vars(Mixture(state["eta"], len(state["logs"]))), **state}
+            state["gains"] = state.pop("logs") / state["eta"]
+        self.__dict__.update(state)
+
+
+LEAST = 1e-12
+"""The least mean loss that is told from 0."""
 
 
 def _softmax(logs: Array) -> Array:

@@ -73,6 +73,10 @@ class OnlineLearner(Predictor):
     """How many tickets of `ask` may be open; past it the oldest is dropped. Set it on a learner at any time."""
 
     _tickets: Tickets
+    _scaled: Kernel | None = None
+    _early: Early | None = None
+    _behind = 0.0
+    _resets = 0
 
     def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
         self.loss = loss
@@ -135,7 +139,7 @@ class OnlineLearner(Predictor):
             self._start_anew(None)
             self._early = Early() if self._takes_scales() else None
             self._behind = 0.0
-            self._resets = getattr(self, "_resets", 0) + 1
+            self._resets += 1
             self.rounds = 0
             self.total_loss = 0.0
             self.regret = 0.0

@@ -32,14 +32,23 @@ GRID = (0.05, 0.5)
 """The default lams."""
 
 
+ETA, SCALED = 0.5, 0.5
+"""The default rate with a kernel of one's own, and the scaled one (`learners.mixture`) without."""
+
+COMPANY = -4.0
+"""The logarithm of the prior weight of each expert that the paper does not have."""
+
+
 @dataclass
 class Ahead:
     """Rounds to come: the experts' blocks, the mixture after the rounds that were observed, estimates."""
 
     begun: Begun
     mixture: Mixture
+    world: Mixture | None
     changes: Changes
     G: Array
+    last: Array
     restarts: Any = None
     weights: Any = None
     experts: Any = None
@@ -64,6 +73,9 @@ class SALAMI(OnlineLearner):
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     project: experts' estimates on the unit ball, which holds every phi; False is the paper to the letter.
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
+    company: experts that the paper does not have, with less weight to begin with: each kind without KAAR's hedge,
+        for labels with little noise, and one that says phi(y_{t-1}), for a world that hardly moves. None is True
+        where there is neither a kernel nor features. For rounds of one row.
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami.
 
@@ -75,12 +87,16 @@ class SALAMI(OnlineLearner):
     'b'
     """
 
+    _company = _scales = False
+    _world: Mixture | None = None
+    _last = np.zeros((1, 0))
+
     def __init__(
         self,
         loss: Loss,
         kernel: Any = None,
         lam: float | Iterable[float] | None = None,
-        eta: float | Literal["theory"] = 0.5,
+        eta: float | Literal["theory", "scaled"] | None = None,
         restarts: Literal["all", "geometric"] | None = "all",
         shifted: bool = False,
         features: FeatureMap | list[FeatureMap] | None = None,
@@ -89,6 +105,7 @@ class SALAMI(OnlineLearner):
         bound: float | None = None,
         budget: int | None = None,
         max_bytes: int | None = None,
+        company: bool | None = None,
     ) -> None:
         self.lam = lam
         self.lams = _grid(GRID if lam is None else lam)
@@ -100,17 +117,22 @@ class SALAMI(OnlineLearner):
         self.shifted, self.project, self.bound = shifted, project, bound
         self.window, self._kept = window, _window(window)
         self.eta = eta
-        self.rate = _rate(eta, bool(project), self.kernels, bound)
-        super().__init__(require_loss(loss), kernel, max_bytes)
+        untuned = kernel is None and features is None and not shifted
+        self._scales = eta == "scaled" or (eta is None and untuned)
+        self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
+        self.company = company
+        self._company = bool(untuned if company is None else company) and not require_loss(loss).parts
+        super().__init__(loss, kernel, max_bytes)
 
     @exclusive
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
 
-        A posterior over "since when has the world been as it is", summed over lams and kernels.
+        A posterior over "since when has the world been as it is", summed over lams and kernels; `company` apart,
+        which is about other things.
         """
         alive = self._alive()
-        return alive + 1, self._mixture.weights(alive).sum(axis=0)
+        return alive + 1, (self._world or self._mixture).weights(alive).sum(axis=0)
 
     @exclusive
     def change_points(self) -> list[Change]:
@@ -127,7 +149,7 @@ class SALAMI(OnlineLearner):
     def expert_weights(self) -> Array:
         """The weights (kernels or feature maps, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
-        return weights.reshape(-1, len(self.lams))
+        return weights[: self._experts.kinds].reshape(-1, len(self.lams))
 
     # ---------------------------------------------------------------- the five methods of a learner
 
@@ -150,10 +172,13 @@ class SALAMI(OnlineLearner):
         lams = [4.0 * lam if self.shifted else lam for lam in self.lams]
         self._experts: KernelExperts | FeatureExperts
         if self._maps:
-            self._experts = FeatureExperts(self._inputs, self._maps, lams, self._schedule, self._kept)
+            self._experts = FeatureExperts(self._inputs, self._maps, lams, self._schedule, self._kept, self._company)
         else:
-            self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept)
-        self._mixture = Mixture(self.rate, self._experts.kinds)
+            self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept, self._company)
+        prior = [0.0] * self._experts.kinds + [COMPANY] * (self._kinds - self._experts.kinds)
+        self._mixture = Mixture(self.rate, self._kinds, prior, self._scales)
+        self._world = Mixture(ETA, self._experts.kinds) if self._company or self._scales else None
+        self._last = np.zeros((1, 0))
         self._changes = Changes()
 
     def _room(self) -> int:
@@ -192,7 +217,8 @@ class SALAMI(OnlineLearner):
 
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
-        self._mixture, self._changes = ahead.mixture, ahead.changes
+        self._mixture, self._world, self._changes = ahead.mixture, ahead.world, ahead.changes
+        self._last = ahead.last
 
     def _commit(self, block: Block, space: Space, happened: Any) -> None:
         super()._commit(block, space, happened)
@@ -204,10 +230,11 @@ class SALAMI(OnlineLearner):
         With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and projected experts, which
         make the losses exp-concave; for all rows since the first; and for rounds of one row.
         """
-        T, kinds = self.rounds, self._experts.kinds
+        T, kinds = self.rounds, self._kinds
         if not isinstance(self._experts, KernelExperts):
             return None
-        covered = self.project and self.rate <= theory.salami_eta(1.0, 1.0) and not self.shifted
+        fixed = not self._scales and self.rate <= theory.salami_eta(1.0, 1.0)
+        covered = self.project and fixed and not self.shifted
         if not T or not covered or self._inputs.n != T or self.window is not None:
             return None
         fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
@@ -218,15 +245,18 @@ class SALAMI(OnlineLearner):
     # ---------------------------------------------------------------- inside
 
     def _begin(self, chunk: Block, ends: Any, targets: Array | None = None) -> Ahead:
-        return Ahead(self._experts.begin(chunk, ends, targets), self._mixture, self._changes, np.zeros((0, 0)))
+        begun = self._experts.begin(chunk, ends, targets)
+        return Ahead(begun, self._mixture, self._world, self._changes, np.zeros((0, 0)), self._last)
 
     def _estimate(self, ahead: Ahead, i: int, space: Space) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
         ahead.restarts = ahead.begun.blocks[0].restarts(i)
         ahead.weights = ahead.mixture.weights(ahead.restarts)
         ahead.experts = [self._inside(E, space) for E in self._experts.estimates(ahead.begun, i)]
-        mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(ahead.weights, ahead.experts, strict=True)]
-        ahead.G = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
+        if self._company:
+            p = ahead.experts[0].shape[2]
+            ahead.experts.append(np.broadcast_to(fit_columns(ahead.last, p), (len(ahead.restarts), 1, p)))
+        ahead.G = _mix(ahead.weights, ahead.experts)
         return ahead
 
     def _observe(self, ahead: Ahead, i: int, Phi: Array, space: Space) -> None:
@@ -236,13 +266,24 @@ class SALAMI(OnlineLearner):
         losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
         ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
-        ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, ahead.mixture.logs.max(axis=0))
+        if ahead.world is not None:
+            kinds = self._experts.kinds
+            G = fit_columns(_mix(ahead.world.weights(ahead.restarts), ahead.experts[:kinds]), Phi.shape[1])
+            own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
+            ahead.world = ahead.world.after(ahead.restarts, losses[:kinds], own)
+        logs = (ahead.world or ahead.mixture).logs.max(axis=0)
+        ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, logs)
+        ahead.last = Phi[-1:]
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
     def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
         """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        E = np.ascontiguousarray(self._inside(E, space).transpose(2, 0, 1, 3))
+        E = self._inside(E, space)
+        if self._company:
+            before = fit_columns(np.concatenate([fit_columns(ahead.last, Phi.shape[1]), Phi[:-1]]), E.shape[3])
+            E = np.concatenate([E, np.broadcast_to(before, (1, *E.shape[1:]))])
+        E = np.ascontiguousarray(E.transpose(2, 0, 1, 3))
         losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
 
         def own(i: int, G: Array) -> float:
@@ -250,8 +291,13 @@ class SALAMI(OnlineLearner):
 
         rounds = self.rounds + np.arange(len(Phi))
         born = starts <= rounds[:, None]
-        ahead.mixture, ahead.G, logs = ahead.mixture.through(starts, alive, born, E, losses, own)
-        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs.max(axis=1))
+        ahead.mixture, ahead.G, gains = ahead.mixture.through(starts, alive, born, E, losses, own)
+        if ahead.world is not None:
+            k = self._experts.kinds
+            ahead.world, _, gains = ahead.world.through(starts, alive, born, E[:, :k], losses[:, :k], own)
+        logs = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
+        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs)
+        ahead.last = Phi[-1:]
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:
@@ -271,6 +317,11 @@ class SALAMI(OnlineLearner):
         inside: Array = E / np.maximum(norms, 1.0)[..., None]
         return inside
 
+    @property
+    def _kinds(self) -> int:
+        """How many kinds of experts there are: kernels or maps times lams, those without a hedge, the last label."""
+        return 2 * self._experts.kinds + 1 if self._company else self._experts.kinds
+
     def _alive(self) -> NDArray[np.int64]:
         """The restarts of the next round."""
         alive = self._experts.starts_alive
@@ -285,11 +336,18 @@ class SALAMI(OnlineLearner):
         state.require_kind(self._experts, (KernelExperts, FeatureExperts), "the experts")
         state.require(self._experts.inputs is self._inputs, "the experts must have the learner's inputs")
         self._experts.check_state(self.rounds)
-        state.require(self._mixture.logs.shape == (self._experts.kinds, len(self._mixture.restarts)), "a weight each")
+        state.require(self._mixture.logs.shape == (self._kinds, len(self._mixture.restarts)), "a weight each")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
         return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
+
+
+def _mix(weights: Array, experts: list[Array]) -> Array:
+    """The mean (n, p) of estimates (S, n, p) of each kind."""
+    mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(weights, experts, strict=True)]
+    mean: Array = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
+    return mean
 
 
 def _charge(E: Array, Phi: Array, space: Space) -> Array:

@@ -89,13 +89,17 @@ class FeatureStartBlock:
         """(S, L, n, p): what each expert says, the oldest first, for each lam."""
         return self.inner.estimates(i)[self._order[self._alive(i)]]
 
-    def everything(self) -> tuple[Any, Any, Array] | None:
-        """For targets that were known: all starts, which are alive in each round (rounds, S), and all estimates
-        (S, L, n, p) of rounds of one row.
+    def hedges(self, i: int) -> Array:
+        """(S, L): what these estimates were divided by, for a round of one row."""
+        return self.inner.hedges(i)[self._order[self._alive(i)]]
+
+    def everything(self) -> tuple[Any, Any, Array, Array] | None:
+        """For targets that were known: all starts, which are alive in each round (rounds, S), all estimates
+        (S, L, n, p) of rounds of one row, and what they were divided by (S, L, n).
         """
         if not self.inner.known:
             return None
-        return self._starts, self.alive[:, self._order], self.inner.G[self._order]
+        return self._starts, self.alive[:, self._order], self.inner.G[self._order], self.inner.divisors[self._order]
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""

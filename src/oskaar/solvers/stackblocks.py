@@ -78,6 +78,7 @@ class StackBlock:
         self.C = self.inverse @ (H - M)
         d = np.diagonal(self.R, axis1=2, axis2=3)[..., None]
         self.G = (M + self.R @ self.C - d * self.C) / d**2
+        self.divisors: Array = d[..., 0] ** 2
 
     def estimates(self, i: int) -> Array:
         """(E, L, n_i, p): what each expert says of round i."""
@@ -89,6 +90,11 @@ class StackBlock:
         corner = self.R[:, :, lo:hi, lo:hi]
         joint: Array = np.linalg.solve(corner @ corner.swapaxes(2, 3), M)
         return joint
+
+    def hedges(self, i: int) -> Array:
+        """(E, L): what the estimates of round i, of one row, were divided by."""
+        row = self.spans[i][0]
+        return np.square(self.R[:, :, row, row])
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n_i, q)."""

@@ -97,12 +97,15 @@ class FoldedBlock(StackBlock):
     def _observe_all(self, H: Array) -> None:
         stack, self.H = self.stack, H
         self.G = np.zeros((self.slots + len(self.births), len(stack.lams), *H.shape))
+        self.divisors = np.ones(self.G.shape[:3])
         for slot in np.flatnonzero(self.lives[: self.slots]):
             rows = self.lives[slot]
             Z, Theta = self.features[stack.versions[slot]][:rows], fit_columns(stack.Theta[slot], H.shape[1])
             for l, lam in enumerate(stack.lams):
                 U = whitened_wider(stack.F[slot, l], Z, lam)
-                self.G[slot, l, :rows] = _estimates(whole_root(U), U[:, : Theta.shape[1]] @ Theta[l], H[:rows])
+                R = whole_root(U)
+                self.divisors[slot, l, :rows] = np.diagonal(R) ** 2
+                self.G[slot, l, :rows] = _estimates(R, U[:, : Theta.shape[1]] @ Theta[l], H[:rows])
         self._births(stack.lams, H)
         del self.stack
 
@@ -122,6 +125,7 @@ class FoldedBlock(StackBlock):
             G = (np.tril(R, -1) @ C / d**2).swapaxes(1, 2)
             birth, row = np.nonzero(rows < n)
             self.G[self.slots + mine[birth], :, rows[birth, row]] = G[birth, row]
+            self.divisors[self.slots + mine[birth], :, rows[birth, row]] = d[birth, :, row, 0] ** 2
 
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
         """Only what folding needs: the rows."""
