@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from oskaar.cli.models import make_learner
+from oskaar.cli.report import Report
 from oskaar.cli.rounds import Rounds
 from oskaar.cli.running import Progress, Run, say, table
 from oskaar.readers import ReadError, read
@@ -16,18 +17,22 @@ from oskaar.readers import ReadError, read
 
 def run(options: Any) -> int:
     """Do it, and print what came of it."""
+    report = Report(options) if options.report else None
     rounds = Rounds(read(options.file, options.format, options.encoding), options)
     learner = make_learner(options.learner, rounds.labels.loss, options, rounds.width)
     for note in rounds.notes:
         say(note)
     with _opened(options.out) as out:
         done = Run(rounds, learner, options.baselines, out)
+        done.observer = report.recorder(options.learner, rounds, done.baselines) if report else None
         done.go(options.chunk, Progress(options.progress, options.limit, not options.budget))
     result = done.result()
     if done.interrupted:
         say(f"interrupted: what follows is of the first {done.count} rounds")
     if done.rounds.clipped:
         say(f"{done.rounds.clipped} labels were outside the guessed range and moved to its ends: set the range")
+    if report and done.observer:
+        say(f"the report is {report.write(done.observer, result)}")
     stream = sys.stderr if options.out == "-" else sys.stdout
     print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=stream, flush=True)
     return 130 if done.interrupted else 0

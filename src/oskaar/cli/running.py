@@ -15,6 +15,7 @@ from oskaar.cli.models import make_baselines
 from oskaar.cli.rounds import Round, Rounds
 from oskaar.readers import ReadError
 from oskaar.replays import replay
+from oskaar.reports import Chunk, Recorder
 
 MANY = 5000
 """After so many exact rounds a budget is worth a word."""
@@ -25,6 +26,7 @@ class Run:
 
     def __init__(self, rounds: Rounds, learner: Any, baselines: bool, out: IO[str] | None = None) -> None:
         self.rounds, self.learner, self.out = rounds, learner, out
+        self.observer: Recorder | None = None
         self.loss = rounds.labels.loss
         self._company = make_baselines(self.loss) if baselines else {}
         self.count, self.warmup, self.total = 0, 0, 0.0
@@ -37,7 +39,7 @@ class Run:
         start = time.perf_counter()
         stream = iter(self.rounds)
         try:
-            while rounds := list(islice(stream, chunk)):
+            while rounds := list(islice(stream, self.observer.chunk(chunk) if self.observer else chunk)):
                 self._learn(rounds)
                 self.seconds = time.perf_counter() - start
                 progress.show(self)
@@ -51,11 +53,13 @@ class Run:
         xs: Any = [r.x for r in rounds]
         xs = np.array(xs) if self.rounds.dense and not self.loss.parts else xs
         ys = [r.y for r in rounds]
+        start = time.perf_counter()
         try:
             happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         except (ValueError, TypeError, MemoryError) as error:
             where = f"{self.rounds.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
             raise ReadError(f"{where}: {error}") from error
+        seconds = time.perf_counter() - start
         judged = np.array([not r.warm for r in rounds])
         losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._company.items()}
         before, self.count = self.count, self.count + int(judged.sum())
@@ -63,6 +67,9 @@ class Run:
         self.total += float(happened.losses[judged].sum())
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
+        if self.observer:
+            lines = [r.line for r in rounds]
+            self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         self._write(rounds, happened, before)
 
     def _write(self, rounds: list[Round], happened: Any, number: int) -> None:
@@ -74,6 +81,11 @@ class Run:
             row = {"round": None if r.warm else number, "line": r.line, "prediction": show(z)}
             self.out.write(json.dumps({**row, "loss": float(loss)}, default=str) + "\n")
         self.out.flush()
+
+    @property
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return list(self.totals)
 
     @property
     def mean_loss(self) -> float | None:

@@ -1,0 +1,185 @@
+"""The figures of a report, as plain plotly objects {data, layout}.
+
+Colours are names, such as "@learner", which the page puts in for the light or the dark scheme (`page.css`). Every line has
+a dash of its own as well, so that no colour is needed to tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.reports.blocks import rolling, running
+from oskaar.reports.recorder import Recorder
+
+Figure = dict[str, Any]
+
+DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot")
+DRAWN = 30
+"""Changes that are marked: those with the most evidence."""
+
+
+def losses(recorder: Recorder, window: int | None = None) -> Figure:
+    """Mean losses of the learner and the baselines so far, or of the last `window` blocks."""
+    blocks = recorder.blocks
+    data = []
+    for i, name in enumerate([recorder.name, *recorder.baselines]):
+        sums, counts = blocks["loss" if i == 0 else f"loss of {name}"], blocks["judged"]
+        means = running(sums, counts) if window is None else rolling(sums, counts, window)
+        data.append(line(blocks.ends, means, name, i))
+    return {"data": data, "layout": {**axes("round", "mean loss"), **marks(recorder)}}
+
+
+def window(recorder: Recorder) -> int:
+    """How many blocks the rolling mean is over: a twentieth of the stream, 20 rounds or more."""
+    rounds = recorder.rounds
+    return max(1, round(min(rounds, max(20, rounds / 20)) / recorder.blocks.size))
+
+
+def regret(recorder: Recorder) -> Figure:
+    """The regret, and what it cannot exceed where that is known."""
+    blocks = recorder.blocks
+    data = [line(blocks.ends, np.cumsum(blocks["regret"]), "regret", 0)]
+    if recorder.c_delta is not None:
+        data.append(line(blocks.ends, bound(recorder), "bound", 1))
+    return {"data": data, "layout": {**axes("round", "regret"), **marks(recorder)}}
+
+
+def bound(recorder: Recorder) -> Array:
+    """2 c_delta sqrt(t sum_{s<=t} |phi_s - g_s|^2) + gap at the end of each block, with the last c_delta and gap."""
+    t, surrogate = recorder.blocks.ends, np.cumsum(recorder.blocks["surrogate"])
+    found: Array = 2 * float(recorder.c_delta or 0.0) * np.sqrt(t * surrogate) + recorder.gap
+    return found
+
+
+def weights(recorder: Recorder) -> Figure:
+    """Restart weights over time: a column for each time, a row for each bin of restart rounds."""
+    found = recorder.weights
+    picture = found.picture()
+    firsts = 1 + found.width * np.arange(len(picture))
+    later = firsts[:, None] > np.array(found.rounds)[None, :] + 1  # not born yet
+    ticks = [0.0, 0.01, 0.1, 0.25, 0.5, 1.0]
+    image = {
+        "type": "heatmap",
+        "x": found.rounds,
+        "y": _plain(firsts + (found.width - 1) / 2),
+        "z": _plain(np.where(later, np.nan, np.sqrt(picture))),  # light weights are seen as well
+        "customdata": _plain(np.where(later, np.nan, picture)),
+        "hovertemplate": "after round %{x}<br>restart about %{y}<br>weight %{customdata:.3f}<extra></extra>",
+        "colorscale": "Cividis",
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "hoverongaps": False,
+        "colorbar": {
+            "tickvals": _plain(np.sqrt(ticks)),
+            "ticktext": [f"{tick:g}" for tick in ticks],
+            "thickness": 12,
+            "outlinewidth": 0,
+            "title": {"text": "weight"},
+        },
+    }
+    shown = strongest(recorder)
+    cross = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "change noticed",
+        "x": [change[1] for change in shown],
+        "y": [change[0] for change in shown],
+        "marker": {"symbol": "x-thin", "size": 11, "line": {"width": 3, "color": "@change"}, "color": "@change"},
+        "hovertemplate": "changed at %{y}<br>noticed after %{x}<extra></extra>",
+    }
+    layout = {**axes("round", "restarted at round"), **marks(recorder)}
+    return {"data": [image, *([cross] if shown else [])], "layout": layout}
+
+
+def dimension(recorder: Recorder) -> Figure:
+    """The effective dimension, looked at now and then."""
+    points = [(s["round"], s["dimension"]) for s in recorder.samples if s.get("dimension") is not None]
+    data = [line(*_columns(points), "effective dimension", 0, dots=True)]
+    return {"data": data, "layout": {**axes("round", "effective dimension"), **marks(recorder)}}
+
+
+def cost(recorder: Recorder) -> Figure:
+    """Milliseconds a round, measured, and what the learner holds."""
+    blocks = recorder.blocks
+    counts = np.diff(blocks.ends, prepend=0).astype(float)
+    over = max(1, window(recorder) // 2)
+    data = [line(blocks.ends, 1e3 * rolling(blocks["seconds"], counts, over), "milliseconds a round", 0)]
+    layout = axes("round", "ms a round")
+    held = [(s["round"], s["bytes"] / 1e6) for s in recorder.samples if "bytes" in s]
+    if held:
+        data.append({**line(*_columns(held), "megabytes held", 1, dots=True), "yaxis": "y2"})
+        right = {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "tozero", "automargin": True}
+        layout["yaxis2"] = {**right, "title": {"text": "MB"}, "color": "@text"}
+    return {"data": data, "layout": layout}
+
+
+def strongest(recorder: Recorder) -> list[list[float]]:
+    """The changes that are drawn."""
+    kept = sorted(recorder.changes, key=lambda change: -change[2])[:DRAWN]
+    return sorted(kept)
+
+
+def marks(recorder: Recorder) -> Figure:
+    """A line at each change, and the range of rounds, the same in every figure."""
+    shapes = [
+        {
+            "type": "line",
+            "x0": change[0],
+            "x1": change[0],
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "@change", "width": 1.5, "dash": "dot"},
+        }
+        for change in strongest(recorder)
+    ]
+    return {"shapes": shapes}
+
+
+def line(x: Any, y: Any, name: str, i: int, dots: bool = False) -> Figure:
+    """A line; the first is the learner's, thick and whole."""
+    style = {"color": "@learner" if i == 0 else f"@other{1 + (i - 1) % 5}", "width": 2.5 if i == 0 else 2.0}
+    style["dash"] = "solid" if i == 0 else DASHES[(i - 1) % len(DASHES)]
+    few = len(np.atleast_1d(x)) < 3
+    mode = "lines+markers" if dots or few else "lines"
+    return {"type": "scatter", "mode": mode, "name": name, "x": _plain(x), "y": _plain(y), "line": style}
+
+
+def axes(x: str, y: str) -> Figure:
+    """What all figures share."""
+    axis = {"gridcolor": "@grid", "zerolinecolor": "@grid", "linecolor": "@grid", "color": "@text", "automargin": True}
+    return {
+        "xaxis": {**axis, "title": {"text": x}, "tickformat": ",d"},
+        "yaxis": {**axis, "title": {"text": y}, "rangemode": "tozero"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": "@text", "size": 13},
+        "hoverlabel": {"bgcolor": "@paper", "font": {"color": "@text"}},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "bgcolor": "rgba(0,0,0,0)"},
+        "showlegend": True,
+        "margin": {"l": 10, "r": 10, "t": 40, "b": 10},
+        "dragmode": False,
+        "uirevision": "same",
+    }
+
+
+def _columns(points: list[tuple[float, float]]) -> Iterator[list[float]]:
+    yield [float(x) for x, _ in points]
+    yield [float(y) for _, y in points]
+
+
+def _plain(values: Any) -> Any:
+    """Numbers for JSON, six digits, None for NaN."""
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        return [_plain(row) for row in values]
+    return [_number(v) for v in np.asarray(values).tolist()]
+
+
+def _number(v: float) -> float | int | None:
+    if isinstance(v, int):
+        return v
+    return float(f"{v:.6g}") if np.isfinite(v) else None

@@ -1,0 +1,209 @@
+"""What a report needs of a run, gathered chunk by chunk in memory that does not grow with the stream."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from oskaar import theory
+from oskaar.arrays import Array
+from oskaar.guards import uninterrupted
+from oskaar.replays import Replay, replay
+from oskaar.reports import text
+from oskaar.reports.blocks import Blocks
+from oskaar.reports.weights import Weights
+from oskaar.reports.worst import Bad, Worst
+
+GROWTH = 1.2
+"""Costs and dimensions are looked at whenever the stream is so many times as long: some 75 times in a million rounds."""
+
+SHARE = 64
+"""While a run is recorded its chunks are a 64th of the rounds so far, so that there is something to see early on."""
+
+OWN = ("judged", "regret", "surrogate", "seconds")
+
+
+@dataclass
+class Chunk:
+    """Consecutive rounds that were predicted and learned."""
+
+    learner: Any
+    xs: Any
+    ys: Sequence[Any]
+    happened: Replay
+    others: dict[str, Array] = field(default_factory=dict)
+    """The losses of baselines."""
+    seconds: float = 0.0
+    """What the learner took for them."""
+    judged: Any = None
+    """Which rounds count; None for all of them."""
+    lines: Sequence[int] | None = None
+    """Where they were read."""
+
+
+class Recorder:
+    """The observer of a run: `add` each chunk, then `reports.write`. Plain data, for `to_dict` and back.
+
+    name: what the learner is called. baselines: the names of the others. columns: names of the numbers of x.
+    show: from a label or an answer to what is printed.
+
+    >>> from oskaar import OSKAAR, losses
+    >>> recorder = record(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0]] * 8, "ab" * 8)
+    >>> recorder.rounds, recorder.mean("learner")
+    (16, 0.0625)
+    >>> Recorder.from_dict(recorder.to_dict()).to_dict() == recorder.to_dict()
+    True
+    """
+
+    def __init__(
+        self,
+        name: str = "learner",
+        baselines: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+        show: Callable[[Any], Any] = lambda label: label,
+    ) -> None:
+        self.name, self.baselines, self.columns, self.show = name, list(baselines), columns, show
+        self.blocks = Blocks([*OWN, "loss", *(f"loss of {other}" for other in self.baselines)])
+        self.weights, self.worst = Weights(), Worst()
+        self.samples: list[dict[str, Any]] = []
+        self.changes: list[list[float]] = []
+        self.c_delta: float | None = None
+        self.gap = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were recorded, judged or not."""
+        return self.blocks.rounds
+
+    def chunk(self, most: int) -> int:
+        """How many rounds to do at a time, at most so many."""
+        return min(most, max(4, self.rounds // SHARE))
+
+    def mean(self, name: str) -> float | None:
+        """The mean loss of the learner or of a baseline over the judged rounds; None where there were none."""
+        judged = float(self.blocks["judged"].sum())
+        key = "loss" if name == self.name else f"loss of {name}"
+        return float(self.blocks[key].sum()) / judged if judged else None
+
+    def add(self, chunk: Chunk) -> None:
+        """Rounds that were learned just now. Control-C waits for it."""
+        if not chunk.happened.rounds:
+            return
+        with uninterrupted():
+            before = self.rounds
+            self._add_curves(chunk)
+            self._add_worst(chunk, before)
+            self._add_learner(chunk.learner)
+
+    def _add_curves(self, chunk: Chunk) -> None:
+        n = chunk.happened.rounds
+        judged = np.ones(n) if chunk.judged is None else np.asarray(chunk.judged, dtype=float)
+        surrogate = chunk.happened.surrogate_losses
+        losses = [chunk.happened.losses, *(chunk.others[name] for name in self.baselines)]
+        own = [
+            judged,
+            np.diff(chunk.happened.regret, prepend=0.0),
+            np.zeros(n) if surrogate is None else surrogate,
+            np.full(n, chunk.seconds / n),
+        ]
+        self.blocks.add(np.array([*own, *(judged * each for each in losses)]))
+
+    def _add_worst(self, chunk: Chunk, before: int) -> None:
+        happened, surrogate = chunk.happened, chunk.happened.surrogate_losses
+        several = bool(getattr(getattr(chunk.learner, "loss", None), "parts", False))
+
+        def make(i: int) -> Bad:
+            x, y, z = chunk.xs[i], self.show(chunk.ys[i]), self.show(happened.predictions[i])
+            line = None if chunk.lines is None else int(chunk.lines[i])
+            if not several:
+                return Bad(0.0, 0.0, before + i + 1, line, text.row(x, self.columns), text.value(y), text.value(z))
+            n = x.shape[0] if hasattr(x, "shape") else len(x)
+            shown = text.rows(x, self.columns), text.parts(y, n), text.parts(z, n)
+            return Bad(0.0, 0.0, before + i + 1, line, *shown)
+
+        losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
+        self.worst.add(losses, np.zeros(len(losses)) if surrogate is None else surrogate, make)
+
+    def _add_learner(self, learner: Any) -> None:
+        if hasattr(learner, "regret_bound") and np.isfinite(learner.space.c_delta):
+            self.c_delta = float(learner.space.c_delta)
+            exact = theory.comparison_bound(learner.rounds, self.c_delta, learner.surrogate_loss)
+            self.gap = max(0.0, learner.regret_bound() - exact)
+        if hasattr(learner, "restart_weights"):
+            self.changes = [[change.round, change.detected, change.evidence] for change in learner.change_points()]
+            if self.weights.due(self.rounds):
+                self.weights.add(self.rounds, *learner.restart_weights())
+        if not self.samples or self.rounds >= GROWTH * self.samples[-1]["round"]:
+            self.samples.append(_sample(learner, self.rounds))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as JSON knows it, for a checkpoint."""
+        return {
+            "name": self.name,
+            "baselines": list(self.baselines),
+            "blocks": self.blocks.to_dict(),
+            "weights": self.weights.to_dict(),
+            "worst": self.worst.to_dict(),
+            "samples": [dict(sample) for sample in self.samples],
+            "changes": [list(change) for change in self.changes],
+            "c_delta": self.c_delta,
+            "gap": self.gap,
+        }
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: dict[str, Any],
+        columns: Sequence[str] | None = None,
+        show: Callable[[Any], Any] = lambda label: label,
+    ) -> Recorder:
+        """From `to_dict`, to go on with."""
+        recorder = cls(data["name"], data["baselines"], columns, show)
+        recorder.blocks = Blocks.from_dict(data["blocks"])
+        recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
+        recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
+        recorder.c_delta, recorder.gap = data["c_delta"], data["gap"]
+        return recorder
+
+
+def _sample(learner: Any, rounds: int) -> dict[str, Any]:
+    """What is looked at now and then, because it takes a while."""
+    sample: dict[str, Any] = {"round": rounds}
+    if hasattr(learner, "cost"):
+        cost = learner.cost()
+        sample |= {"bytes": int(cost.bytes), "operations": int(cost.operations)}
+    if hasattr(learner, "effective_dimension"):
+        sample["dimension"] = float(learner.effective_dimension())
+    return sample
+
+
+def record(
+    learner: Any, xs: Any, ys: Any, *, baselines: dict[str, Any] | None = None, chunk: int = 64, **more: Any
+) -> Recorder:
+    """Replay a stream and record it; `more` goes to `Recorder`.
+
+    baselines: other learners, by name, that are run beside it.
+
+    >>> from oskaar import OSKAAR, RepeatLast, losses, reports
+    >>> loss = losses.ZeroOne("ab")
+    >>> company = {"repeat-last": RepeatLast(loss)}
+    >>> recorder = reports.record(OSKAAR(loss), [[0.0], [1.0]] * 20, "ab" * 20, baselines=company)
+    >>> recorder.mean("learner") < recorder.mean("repeat-last")
+    True
+    """
+    company = baselines or {}
+    recorder = Recorder(baselines=list(company), **more)
+    total, start = xs.shape[0] if hasattr(xs, "shape") else len(xs), 0
+    while start < total:
+        here = slice(start, start + recorder.chunk(chunk))
+        begun = time.perf_counter()
+        happened = replay(learner, xs[here], ys[here], keep_estimates=False)
+        seconds = time.perf_counter() - begun
+        others = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in company.items()}
+        recorder.add(Chunk(learner, xs[here], ys[here], happened, others, seconds))
+        start = here.stop
+    return recorder
