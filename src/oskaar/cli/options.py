@@ -38,7 +38,9 @@ def parser() -> Parser:
     replay.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True, help="company (default)")
     replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
-    replay.add_argument("--report", help="a page with curves, restart weights, costs and the worst rounds: report.html")
+    replay.add_argument(
+        "--report", help="a page with curves, restart weights, costs and the worst rounds: report.html"
+    )
     replay.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
     )

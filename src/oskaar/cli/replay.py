@@ -32,6 +32,7 @@ def run(options: Any) -> int:
     if done.rounds.clipped:
         say(f"{done.rounds.clipped} labels were outside the guessed range and moved to its ends: set the range")
     if report and done.observer:
+        done.observer.finish(learner)
         say(f"the report is {report.write(done.observer, result)}")
     stream = sys.stderr if options.out == "-" else sys.stdout
     print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=stream, flush=True)

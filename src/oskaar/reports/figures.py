@@ -109,11 +109,19 @@ def cost(recorder: Recorder) -> Figure:
     over = max(1, window(recorder) // 2)
     data = [line(blocks.ends, 1e3 * rolling(blocks["seconds"], counts, over), "milliseconds a round", 0)]
     layout = axes("round", "ms a round")
+    layout["yaxis"]["range"] = [0, 1.25 * float(np.quantile(data[0]["y"], 0.97)) or 1.0]  # the first calls are slow
     held = [(s["round"], s["bytes"] / 1e6) for s in recorder.samples if "bytes" in s]
     if held:
         data.append({**line(*_columns(held), "megabytes held", 1, dots=True), "yaxis": "y2"})
-        right = {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "tozero", "automargin": True}
-        layout["yaxis2"] = {**right, "title": {"text": "MB"}, "color": "@text"}
+        right = {
+            "overlaying": "y",
+            "side": "right",
+            "showgrid": False,
+            "rangemode": "tozero",
+            "tickmode": "auto",
+            "nticks": 5,
+        }
+        layout["yaxis2"] = {**right, "title": {"text": "MB"}, "color": "@text", "automargin": True}
     return {"data": data, "layout": layout}
 
 
@@ -151,7 +159,13 @@ def line(x: Any, y: Any, name: str, i: int, dots: bool = False) -> Figure:
 
 def axes(x: str, y: str) -> Figure:
     """What all figures share."""
-    axis = {"gridcolor": "@grid", "zerolinecolor": "@grid", "linecolor": "@grid", "color": "@text", "automargin": True}
+    axis = {
+        "gridcolor": "@grid",
+        "zerolinecolor": "@grid",
+        "linecolor": "@grid",
+        "color": "@text",
+        "automargin": True,
+    }
     return {
         "xaxis": {**axis, "title": {"text": x}, "tickformat": ",d"},
         "yaxis": {**axis, "title": {"text": y}, "rangemode": "tozero"},

@@ -11,13 +11,15 @@ from typing import Any
 from oskaar.reports import figures
 from oskaar.reports.files import Destination, require_plotly
 from oskaar.reports.parts import escaped, settings, summary, warnings, worst
-from oskaar.reports.recorder import Recorder
+from oskaar.reports.recorder import PROBES, SMALL, Recorder
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """Nothing is loaded, whatever is in the file that the run was about."""
 
 
-def write(recorder: Recorder, path: str | os.PathLike[str], result: dict[str, Any] | None = None, **more: Any) -> None:
+def write(
+    recorder: Recorder, path: str | os.PathLike[str], result: dict[str, Any] | None = None, **more: Any
+) -> None:
     """Write the report of a run to a file; see `html`.
 
     >>> import pathlib, tempfile
@@ -72,12 +74,15 @@ def _curves(recorder: Recorder) -> Iterator[str]:
     yield _figure("rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds; fewer at the start.")
     yield "</div>"
     if recorder.c_delta is None:
-        about = "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
+        about = (
+            "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
+        )
     else:
         about = (
             "The losses less those of the best possible answer to each label. The bound holds for any data: "
             "2 c &radic;T &radic;(sum of surrogate losses), with c = "
-            f"{recorder.c_delta:.4g}. Tap a name to hide its line."
+            f"{recorder.c_delta:.4g}. Tap a name to hide its line"
+            '<span class="mouse">; drag to zoom, double-click to go back</span>.'
         )
     yield _figure("regret", "Regret and its bound", figures.regret(recorder), about)
 
@@ -100,7 +105,7 @@ def _restarts(recorder: Recorder) -> Iterator[str]:
 def _costs(recorder: Recorder) -> Iterator[str]:
     yield '<div class="two">'
     if any(sample.get("dimension") is not None for sample in recorder.samples):
-        about = "How many directions of the input space the learner has to estimate: Tr K (K + &lambda;I)<sup>-1</sup>."
+        about = _dimension(recorder)
         yield _figure("dimension", "Effective dimension", figures.dimension(recorder), about)
     else:
         yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not tell it.</p></section>'
@@ -112,10 +117,20 @@ def _costs(recorder: Recorder) -> Iterator[str]:
     yield "</div>"
 
 
+def _dimension(recorder: Recorder) -> str:
+    about = "How many directions of the input space there are to learn: Tr K (K + &lambda;I)<sup>-1</sup>"
+    about += ", of the rows since each restart by its weight." if recorder.weights.rounds else "."
+    last = recorder.samples[-1]
+    if last["round"] > SMALL:
+        off = (2 * last["dimension"] / PROBES) ** 0.5
+        about += f" Estimated after round {SMALL}; at the end the standard error is at most {off:.2g}."
+    return about
+
+
 def _figure(key: str, title: str, figure: figures.Figure, about: str, kind: str = "") -> str:
     text = json.dumps(figure, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<section><h2>{title}</h2><figure><figcaption>{about}</figcaption><div class="plot{kind}" id="{key}">'
-        f'<noscript>Scripts are off: figures are not drawn.</noscript></div></figure>'
+        f"<noscript>Scripts are off: figures are not drawn.</noscript></div></figure>"
         f'<script type="application/json" data-figure="{key}">{text}</script></section>'
     )

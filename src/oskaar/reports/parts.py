@@ -86,11 +86,16 @@ def _card(bad: Bad) -> str:
     head = f"<article><h3>loss {bad.loss:.4g} in round {bad.round:,}{line}</h3>"
     if all(isinstance(each, list) for each in (bad.x, bad.y, bad.z)):
         rows = zip(bad.x, bad.y, bad.z, strict=False)
-        return head + "<table><thead><tr><th>x</th><th>y</th><th>z</th></tr></thead><tbody>" + "".join(
-            f'<tr{" class=" + chr(34) + "miss" + chr(34) if y != z else ""}><td>{escaped(x)}</td><td>{escaped(y)}</td>'
-            f"<td>{escaped(z)}</td></tr>"
-            for x, y, z in rows
-        ) + "</tbody></table></article>"
+        return (
+            head
+            + "<table><thead><tr><th>x</th><th>y</th><th>z</th></tr></thead><tbody>"
+            + "".join(
+                f"<tr{' class=' + chr(34) + 'miss' + chr(34) if y != z else ''}><td>{escaped(x)}</td><td>{escaped(y)}</td>"
+                f"<td>{escaped(z)}</td></tr>"
+                for x, y, z in rows
+            )
+            + "</tbody></table></article>"
+        )
     pairs = [(key, getattr(bad, key)) for key in "xyz"]
     inside = "".join(f"<dt>{key}</dt><dd>{_lines(value)}</dd>" for key, value in pairs)
     return f"{head}<dl>{inside}</dl></article>"

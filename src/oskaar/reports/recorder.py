@@ -18,11 +18,14 @@ from oskaar.reports.blocks import Blocks
 from oskaar.reports.weights import Weights
 from oskaar.reports.worst import Bad, Worst
 
-GROWTH = 1.2
-"""Costs and dimensions are looked at whenever the stream is so many times as long: some 75 times in a million rounds."""
+GROWTH = 1.15
+"""Costs and dimensions are looked at whenever the stream is so many times as long: some 100 times in a million rounds."""
 
 SHARE = 64
 """While a run is recorded its chunks are a 64th of the rounds so far, so that there is something to see early on."""
+
+SMALL, PROBES = 600, 32
+"""Up to so many rounds the effective dimension is exact; then it is an estimate, off by sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
 
@@ -128,16 +131,22 @@ class Recorder:
         losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
         self.worst.add(losses, np.zeros(len(losses)) if surrogate is None else surrogate, make)
 
-    def _add_learner(self, learner: Any) -> None:
+    def finish(self, learner: Any) -> None:
+        """Look at the learner once more at the end, where it is about to be reported."""
+        if self.rounds:
+            self._add_learner(learner, last=True)
+
+    def _add_learner(self, learner: Any, last: bool = False) -> None:
         if hasattr(learner, "regret_bound") and np.isfinite(learner.space.c_delta):
             self.c_delta = float(learner.space.c_delta)
             exact = theory.comparison_bound(learner.rounds, self.c_delta, learner.surrogate_loss)
             self.gap = max(0.0, learner.regret_bound() - exact)
         if hasattr(learner, "restart_weights"):
             self.changes = [[change.round, change.detected, change.evidence] for change in learner.change_points()]
-            if self.weights.due(self.rounds):
+            if self.weights.due(self.rounds) or (last and self.rounds > self.weights.rounds[-1]):
                 self.weights.add(self.rounds, *learner.restart_weights())
-        if not self.samples or self.rounds >= GROWTH * self.samples[-1]["round"]:
+        before = self.samples[-1]["round"] if self.samples else 0
+        if self.rounds >= GROWTH * before or (last and self.rounds > before):
             self.samples.append(_sample(learner, self.rounds))
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +186,7 @@ def _sample(learner: Any, rounds: int) -> dict[str, Any]:
         cost = learner.cost()
         sample |= {"bytes": int(cost.bytes), "operations": int(cost.operations)}
     if hasattr(learner, "effective_dimension"):
-        sample["dimension"] = float(learner.effective_dimension())
+        sample["dimension"] = float(learner.effective_dimension(None if rounds <= SMALL else PROBES))
     return sample
 
 
@@ -206,4 +215,5 @@ def record(
         others = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in company.items()}
         recorder.add(Chunk(learner, xs[here], ys[here], happened, others, seconds))
         start = here.stop
+    recorder.finish(learner)
     return recorder

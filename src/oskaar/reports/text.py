@@ -31,7 +31,10 @@ def value(thing: Any) -> str:
         return f"{thing:.4g}"
     if isinstance(thing, (list, tuple, set, frozenset)):
         items = sorted(thing, key=str) if isinstance(thing, (set, frozenset)) else list(thing)
-        return " ".join(map(value, items[:PARTS])) + (f" ... {len(items)} in all" if len(items) > PARTS else "") or "none"
+        return (
+            " ".join(map(value, items[:PARTS])) + (f" ... {len(items)} in all" if len(items) > PARTS else "")
+            or "none"
+        )
     return cut(str(thing))
 
 
@@ -78,4 +81,8 @@ def parts(label: Any, n: int) -> Any:
     """
     if isinstance(label, np.ndarray):
         label = label.tolist()
-    return [value(each) for each in label[:PARTS]] if isinstance(label, (list, tuple)) and len(label) == n else value(label)
+    return (
+        [value(each) for each in label[:PARTS]]
+        if isinstance(label, (list, tuple)) and len(label) == n
+        else value(label)
+    )
