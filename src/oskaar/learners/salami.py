@@ -132,7 +132,7 @@ class SALAMI(OnlineLearner):
 
     @exclusive
     def effective_dimension(self, probes: int | None = None) -> float:
-        """sum_s p_t(s) d_eff(rows since s), over lams and kernels too: how much there is to learn of the world as it is.
+        """sum_s p_t(s) d_eff(rows since s), over lams and kernels too: how much there is to learn of the world now.
 
         probes: an estimate from so many random vectors, in O(t^2) each, where t^3 would take long; None is exact.
 

@@ -40,8 +40,10 @@ class Blocks:
         n = values.shape[1]
         while self.rounds + n > self.most * self.size:
             self._join()
-        places = (self.rounds + np.arange(n)) // self.size
-        np.add.at(self._sums, (slice(None), places), values)
+        first = self.rounds // self.size
+        places = np.arange(first, (self.rounds + n - 1) // self.size + 1)
+        starts = np.maximum(places * self.size - self.rounds, 0)
+        self._sums[:, places] += np.add.reduceat(values, starts, axis=1) if n else 0.0
         self.rounds += n
 
     def _join(self) -> None:

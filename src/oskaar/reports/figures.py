@@ -1,12 +1,11 @@
 """The figures of a report, as plain plotly objects {data, layout}.
 
-Colours are names, such as "@learner", which the page puts in for the light or the dark scheme (`page.css`). Every line has
-a dash of its own as well, so that no colour is needed to tell them apart.
+Colours are names, such as "@learner", which the page puts in for the light or the dark scheme (`page.css`). Every
+line has a dash of its own as well, so that no colour is needed to tell them apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ def weights(recorder: Recorder) -> Figure:
 def dimension(recorder: Recorder) -> Figure:
     """The effective dimension, looked at now and then."""
     points = [(s["round"], s["dimension"]) for s in recorder.samples if s.get("dimension") is not None]
-    data = [line(*_columns(points), "effective dimension", 0, dots=True)]
+    data = [line([t for t, _ in points], [d for _, d in points], "effective dimension", 0, dots=True)]
     return {"data": data, "layout": {**axes("round", "effective dimension"), **marks(recorder)}}
 
 
@@ -112,7 +111,8 @@ def cost(recorder: Recorder) -> Figure:
     layout["yaxis"]["range"] = [0, 1.25 * float(np.quantile(data[0]["y"], 0.97)) or 1.0]  # the first calls are slow
     held = [(s["round"], s["bytes"] / 1e6) for s in recorder.samples if "bytes" in s]
     if held:
-        data.append({**line(*_columns(held), "megabytes held", 1, dots=True), "yaxis": "y2"})
+        more = line([t for t, _ in held], [size for _, size in held], "megabytes held", 1, dots=True)
+        data.append({**more, "yaxis": "y2"})
         right = {
             "overlaying": "y",
             "side": "right",
@@ -179,11 +179,6 @@ def axes(x: str, y: str) -> Figure:
         "dragmode": False,
         "uirevision": "same",
     }
-
-
-def _columns(points: list[tuple[float, float]]) -> Iterator[list[float]]:
-    yield [float(x) for x, _ in points]
-    yield [float(y) for _, y in points]
 
 
 def _plain(values: Any) -> Any:

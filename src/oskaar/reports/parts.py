@@ -1,4 +1,4 @@
-"""The parts of a page that are text: the table on top, the worst rounds, the settings. All that is read is escaped."""
+"""The parts of a page that are text: the table on top, the worst rounds, the settings. All of it is escaped."""
 
 from __future__ import annotations
 
@@ -30,14 +30,12 @@ def warnings(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
     if result.get("interrupted"):
         yield f'<p class="warn">The run was interrupted: this is of the first {recorder.rounds:,} rounds.</p>'
     if result.get("clipped"):
-        yield (
-            f'<p class="warn">{result["clipped"]:,} labels were outside the guessed range and were moved to its ends.</p>'
-        )
+        yield f'<p class="warn">{result["clipped"]:,} labels outside the guessed range were moved to its ends.</p>'
 
 
 def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
     """Mean losses, and a few numbers."""
-    judged = int(round(float(recorder.blocks["judged"].sum())))
+    judged = round(float(recorder.blocks["judged"].sum()))
     seconds = result.get("seconds", float(recorder.blocks["seconds"].sum()))
     tiles = [("rounds judged", f"{judged:,}"), ("seconds in all", f"{seconds:.3g}")]
     if recorder.rounds > judged:
@@ -56,7 +54,8 @@ def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
         yield f'<tr class="first"><th>{escaped(recorder.name)}</th><td class="n">{own:.4f}</td><td></td></tr>'
         for name in recorder.baselines:
             mean = recorder.mean(name) or 0.0
-            yield f'<tr><th>{escaped(name)}</th><td class="n">{mean:.4f}</td><td class="n">{mean - own:+.4f}</td></tr>'
+            cells = "".join(f'<td class="n">{cell}</td>' for cell in (f"{mean:.4f}", f"{mean - own:+.4f}"))
+            yield f"<tr><th>{escaped(name)}</th>{cells}</tr>"
         yield "</tbody></table>"
     yield '<div class="tiles">'
     yield from (f"<div><b>{number}</b><span>{what}</span></div>" for what, number in tiles)
@@ -85,20 +84,18 @@ def _card(bad: Bad) -> str:
     line = "" if bad.line is None else f", line {bad.line:,}"
     head = f"<article><h3>loss {bad.loss:.4g} in round {bad.round:,}{line}</h3>"
     if all(isinstance(each, list) for each in (bad.x, bad.y, bad.z)):
-        rows = zip(bad.x, bad.y, bad.z, strict=False)
-        return (
-            head
-            + "<table><thead><tr><th>x</th><th>y</th><th>z</th></tr></thead><tbody>"
-            + "".join(
-                f"<tr{' class=' + chr(34) + 'miss' + chr(34) if y != z else ''}><td>{escaped(x)}</td><td>{escaped(y)}</td>"
-                f"<td>{escaped(z)}</td></tr>"
-                for x, y, z in rows
-            )
-            + "</tbody></table></article>"
-        )
+        rows = "".join(_part(*each) for each in zip(bad.x, bad.y, bad.z, strict=True))
+        titles = "<thead><tr><th>x</th><th>y</th><th>z</th></tr></thead>"
+        return f"{head}<table>{titles}<tbody>{rows}</tbody></table></article>"
     pairs = [(key, getattr(bad, key)) for key in "xyz"]
     inside = "".join(f"<dt>{key}</dt><dd>{_lines(value)}</dd>" for key, value in pairs)
     return f"{head}<dl>{inside}</dl></article>"
+
+
+def _part(x: str, y: str, z: str) -> str:
+    """A part of a round; those that differ have a class, and a cross by it."""
+    miss = "" if y == z else ' class="miss"'
+    return f"<tr{miss}><td>{escaped(x)}</td><td>{escaped(y)}</td><td>{escaped(z)}</td></tr>"
 
 
 def _lines(value: Any) -> str:

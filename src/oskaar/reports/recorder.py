@@ -19,13 +19,13 @@ from oskaar.reports.weights import Weights
 from oskaar.reports.worst import Bad, Worst
 
 GROWTH = 1.15
-"""Costs and dimensions are looked at whenever the stream is so many times as long: some 100 times in a million rounds."""
+"""Costs and dimensions are looked at when the stream is so many times as long: some 100 times in a million rounds."""
 
 SHARE = 64
 """While a run is recorded its chunks are a 64th of the rounds so far, so that there is something to see early on."""
 
 SMALL, PROBES = 600, 32
-"""Up to so many rounds the effective dimension is exact; then it is an estimate, off by sqrt(2 d_eff / 32) or less."""
+"""Up to 600 rounds the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
 

@@ -18,10 +18,10 @@ PARTS = 40
 
 
 def value(thing: Any) -> str:
-    """A number with four digits, a text cut where it is long, a list with spaces.
+    """A number with four digits, a text cut where it is long, a list with commas.
 
     >>> value(0.123456), value("a" * 99)[-5:], value([1, 2.0]), value(None)
-    ('0.1235', 'aa...', '1 2', 'no answer yet')
+    ('0.1235', 'aa...', '1, 2', 'no answer yet')
     """
     if thing is None:
         return "no answer yet"
@@ -31,10 +31,8 @@ def value(thing: Any) -> str:
         return f"{thing:.4g}"
     if isinstance(thing, (list, tuple, set, frozenset)):
         items = sorted(thing, key=str) if isinstance(thing, (set, frozenset)) else list(thing)
-        return (
-            " ".join(map(value, items[:PARTS])) + (f" ... {len(items)} in all" if len(items) > PARTS else "")
-            or "none"
-        )
+        more = [f"... {len(items)} in all"] if len(items) > PARTS else []
+        return ", ".join([*map(value, items[:PARTS]), *more]) or "none"
     return cut(str(thing))
 
 
@@ -65,24 +63,23 @@ def row(x: Any, names: Sequence[str] | None = None) -> str:
 
 
 def rows(x: Any, names: Sequence[str] | None = None) -> list[str]:
-    """A text for each row of a round of parts.
+    """A text for each row of a round of parts, and how many there are if that is more than are shown.
 
     >>> rows([[1.0], [2.0]])
     ['1', '2']
     """
-    return [row(x[i], names) for i in range(min(x.shape[0] if hasattr(x, "shape") else len(x), PARTS))]
+    n = x.shape[0] if hasattr(x, "shape") else len(x)
+    return [row(x[i], names) for i in range(min(n, PARTS))] + ([f"... {n} in all"] if n > PARTS else [])
 
 
 def parts(label: Any, n: int) -> Any:
-    """A text for each part of a label that has n of them; one text for any other label.
+    """A text for each part of a label that has n of them, as many as `rows` has; one text for any other label.
 
     >>> parts(("a", "b"), 2), parts((0, 1, 2), 2)
-    (['a', 'b'], '0 1 2')
+    (['a', 'b'], '0, 1, 2')
     """
     if isinstance(label, np.ndarray):
         label = label.tolist()
-    return (
-        [value(each) for each in label[:PARTS]]
-        if isinstance(label, (list, tuple)) and len(label) == n
-        else value(label)
-    )
+    if not isinstance(label, (list, tuple)) or len(label) != n:
+        return value(label)
+    return [value(each) for each in label[:PARTS]] + (["..."] if n > PARTS else [])

@@ -41,7 +41,8 @@ class Weights:
         while int(restarts[-1]) > self.rows * self.width:
             self.width *= 2
             self._kept = [np.append(c.reshape(-1, 2).sum(axis=1), np.zeros(self.rows // 2)) for c in self._kept]
-        self._kept.append(np.bincount((restarts - 1) // self.width, weights=p, minlength=self.rows))
+        column = np.bincount((restarts - 1) // self.width, weights=p, minlength=self.rows).astype(float)
+        self._kept.append(column)
         self.rounds.append(int(rounds))
         if len(self.rounds) > self.columns:
             self.rounds, self._kept = self.rounds[::-2][::-1], self._kept[::-2][::-1]
