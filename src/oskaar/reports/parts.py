@@ -84,7 +84,7 @@ def _card(bad: Bad) -> str:
     line = "" if bad.line is None else f", line {bad.line:,}"
     head = f"<article><h3>loss {bad.loss:.4g} in round {bad.round:,}{line}</h3>"
     if all(isinstance(each, list) for each in (bad.x, bad.y, bad.z)):
-        rows = "".join(_part(*each) for each in zip(bad.x, bad.y, bad.z, strict=True))
+        rows = "".join(_part(*each, bad.alike) for each in zip(bad.x, bad.y, bad.z, strict=True))
         titles = "<thead><tr><th>x</th><th>y</th><th>z</th></tr></thead>"
         return f"{head}<table>{titles}<tbody>{rows}</tbody></table></article>"
     pairs = [(key, getattr(bad, key)) for key in "xyz"]
@@ -92,9 +92,9 @@ def _card(bad: Bad) -> str:
     return f"{head}<dl>{inside}</dl></article>"
 
 
-def _part(x: str, y: str, z: str) -> str:
+def _part(x: str, y: str, z: str, alike: bool) -> str:
     """A part of a round; those that differ have a class, and a cross by it."""
-    miss = "" if y == z else ' class="miss"'
+    miss = "" if y == z or not alike else ' class="miss"'
     return f"<tr{miss}><td>{escaped(x)}</td><td>{escaped(y)}</td><td>{escaped(z)}</td></tr>"
 
 

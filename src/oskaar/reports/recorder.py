@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from oskaar import theory
 from oskaar.arrays import Array
 from oskaar.guards import uninterrupted
+from oskaar.losses import Documents
 from oskaar.replays import Replay, replay
 from oskaar.reports import text
 from oskaar.reports.blocks import Blocks
@@ -117,16 +118,18 @@ class Recorder:
 
     def _add_worst(self, chunk: Chunk, before: int) -> None:
         happened, surrogate = chunk.happened, chunk.happened.surrogate_losses
-        several = bool(getattr(getattr(chunk.learner, "loss", None), "parts", False))
+        loss = getattr(chunk.learner, "loss", None)
 
         def make(i: int) -> Bad:
-            x, y, z = chunk.xs[i], self.show(chunk.ys[i]), self.show(happened.predictions[i])
             line = None if chunk.lines is None else int(chunk.lines[i])
-            if not several:
-                return Bad(0.0, 0.0, before + i + 1, line, text.row(x, self.columns), text.value(y), text.value(z))
+            x, y, z = chunk.xs[i], self.show(chunk.ys[i]), happened.predictions[i]
+            bad = Bad(0.0, 0.0, before + i + 1, line)
+            if loss is None or not loss.parts:
+                return replace(bad, x=text.row(x, self.columns), y=text.value(y), z=text.value(self.show(z)))
             n = x.shape[0] if hasattr(x, "shape") else len(x)
-            shown = text.rows(x, self.columns), text.parts(y, n), text.parts(z, n)
-            return Bad(0.0, 0.0, before + i + 1, line, *shown)
+            ranked = isinstance(loss, Documents)  # z is an order: the place of each document says more
+            shown = text.parts([f"place {place + 1}" for place in np.argsort(z)] if ranked else self.show(z), n)
+            return replace(bad, x=text.rows(x, self.columns), y=text.parts(y, n), z=shown, alike=not ranked)
 
         losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
         self.worst.add(losses, np.zeros(len(losses)) if surrogate is None else surrogate, make)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ class Bad:
     x: Any = ""
     y: Any = ""
     z: Any = ""
+    alike: bool = True
+    """Whether the parts of y and z can be compared one by one."""
 
 
 class Worst:
@@ -46,10 +48,8 @@ class Worst:
             key = (float(losses[i]), float(surrogates[i]))
             if not key[0] > 0 or (len(self._heap) >= self.most and key <= self._heap[0][:2]):
                 break
-            bad = make(i)
-            (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(
-                self._heap, (*key, bad.round, Bad(*key, bad.round, bad.line, bad.x, bad.y, bad.z))
-            )
+            bad = replace(make(i), loss=key[0], surrogate=key[1])
+            (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(self._heap, (*key, bad.round, bad))
 
     def sorted(self) -> list[Bad]:
         """From the worst on."""
