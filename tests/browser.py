@@ -21,7 +21,8 @@ setTimeout(function () {
     drawn: page.dataset.drawn || null, width: innerWidth, scroll: page.scrollWidth, background: style.backgroundColor,
     plots: Array.from(document.querySelectorAll(".plot")).filter(p => p.querySelector(".main-svg")).map(p => p.id),
     images: document.querySelectorAll(".heatmaplayer image").length,
-    line: line ? getComputedStyle(line).stroke : null, hacked: window.hacked || null, heading: document.querySelector("h1").textContent,
+    line: line ? getComputedStyle(line).stroke : null,
+    hacked: window.hacked || null, heading: document.querySelector("h1").textContent,
   };
   (parent === window ? window : parent).postMessage(JSON.stringify(seen), "*");
 }, 1500);

@@ -6,18 +6,20 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from oskaar.cli.models import make_learner
-from oskaar.cli.report import Report
 from oskaar.cli.rounds import Rounds
 from oskaar.cli.running import Progress, Run, say, table
 from oskaar.readers import ReadError, read
 
+if TYPE_CHECKING:
+    from oskaar.cli.report import Report
+
 
 def run(options: Any) -> int:
     """Do it, and print what came of it."""
-    report = Report(options) if options.report else None
+    report = _report(options)
     rounds = Rounds(read(options.file, options.format, options.encoding), options)
     learner = make_learner(options.learner, rounds.labels.loss, options, rounds.width)
     for note in rounds.notes:
@@ -37,6 +39,15 @@ def run(options: Any) -> int:
     stream = sys.stderr if options.out == "-" else sys.stdout
     print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=stream, flush=True)
     return 130 if done.interrupted else 0
+
+
+def _report(options: Any) -> Report | None:
+    """The report that is asked for; what cannot be is refused before the run."""
+    if not options.report:
+        return None
+    from oskaar.cli.report import Report
+
+    return Report(options)
 
 
 def _lines(name: str, result: dict[str, Any]) -> Iterator[str]:

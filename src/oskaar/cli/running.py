@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from oskaar.cli.models import make_baselines
 from oskaar.cli.rounds import Round, Rounds
 from oskaar.readers import ReadError
 from oskaar.replays import replay
-from oskaar.reports import Chunk, Recorder
+
+if TYPE_CHECKING:
+    from oskaar.reports import Recorder
 
 MANY = 5000
 """After so many exact rounds a budget is worth a word."""
@@ -68,6 +70,8 @@ class Run:
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
         if self.observer:
+            from oskaar.reports import Chunk
+
             lines = [r.line for r in rounds]
             self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         self._write(rounds, happened, before)
