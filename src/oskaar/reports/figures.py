@@ -6,6 +6,7 @@ line has a dash of its own as well, so that no colour is needed to tell them apa
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -181,14 +182,20 @@ def axes(x: str, y: str) -> Figure:
     }
 
 
-def _plain(values: Any) -> Any:
-    """Numbers for JSON, six digits, None for NaN."""
-    if isinstance(values, np.ndarray) and values.ndim > 1:
-        return [_plain(row) for row in values]
-    return [_number(v) for v in np.asarray(values).tolist()]
+def _plain(values: Any) -> list[Any]:
+    """Numbers for JSON, with seven digits of the largest; None for NaN.
 
-
-def _number(v: float) -> float | int | None:
-    if isinstance(v, int):
-        return v
-    return float(f"{v:.6g}") if np.isfinite(v) else None
+    >>> _plain(np.array([1 / 3, 200 / 3, np.nan]))
+    [0.33333, 66.66667, None]
+    """
+    values = np.asarray(values)
+    if values.dtype.kind == "i" or not values.size:
+        return list(values.tolist())
+    known = np.isfinite(values)
+    largest = float(np.abs(values[known]).max(initial=0.0))
+    digits = 6 - math.floor(math.log10(largest)) if largest > 0 else 0
+    rounded = np.round(values, min(max(digits, 0), 300))
+    if not known.all():
+        rounded = rounded.astype(object)
+        rounded[~known] = None
+    return list(rounded.tolist())

@@ -23,10 +23,10 @@ GROWTH = 1.15
 """Costs and dimensions are looked at when the stream is so many times as long: some 100 times in a million rounds."""
 
 SHARE = 64
-"""While a run is recorded its chunks are a 64th of the rounds so far, so that there is something to see early on."""
+"""Chunks of a run whose weights are recorded are a 64th of the rounds so far: there is something to see early on."""
 
-SMALL, PROBES = 600, 32
-"""Up to 600 rounds the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
+SMALL, PROBES = 200, 32
+"""Up to 200 rounds the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
 
@@ -84,8 +84,10 @@ class Recorder:
         return self.blocks.rounds
 
     def chunk(self, most: int) -> int:
-        """How many rounds to do at a time, at most so many."""
-        return min(most, max(4, self.rounds // SHARE))
+        """How many rounds to do at a time, at most so many: fewer at the start where weights are to be seen."""
+        if self.rounds and not self.weights.rounds:
+            return most
+        return min(most, max(8, self.rounds // SHARE))
 
     def mean(self, name: str) -> float | None:
         """The mean loss of the learner or of a baseline over the judged rounds; None where there were none."""
