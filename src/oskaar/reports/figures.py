@@ -88,7 +88,7 @@ def weights(recorder: Recorder) -> Figure:
         "name": "change noticed",
         "x": [change[1] for change in shown],
         "y": [change[0] for change in shown],
-        "marker": {"symbol": "x-thin", "size": 11, "line": {"width": 3, "color": "@change"}, "color": "@change"},
+        "marker": {"symbol": "x", "size": 12, "color": "@change", "line": {"width": 1.5, "color": "#ffffff"}},
         "hovertemplate": "changed at %{y}<br>noticed after %{x}<extra></extra>",
     }
     layout = {**axes("round", "restarted at round"), **marks(recorder)}

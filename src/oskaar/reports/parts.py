@@ -37,7 +37,7 @@ def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
     """Mean losses, and a few numbers."""
     judged = round(float(recorder.blocks["judged"].sum()))
     seconds = result.get("seconds", float(recorder.blocks["seconds"].sum()))
-    tiles = [("rounds judged", f"{judged:,}"), ("seconds in all", f"{seconds:.3g}")]
+    tiles = [("rounds judged", f"{judged:,}"), ("seconds", f"{seconds:.3g}")]
     if recorder.rounds > judged:
         tiles.insert(1, ("learned, not judged", f"{recorder.rounds - judged:,}"))
     if result.get("skipped"):
