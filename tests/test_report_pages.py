@@ -14,7 +14,7 @@ import pytest
 
 from oskaar import OSKAAR, losses, reports
 from oskaar.cli import main
-from oskaar.reports import figures, files
+from oskaar.reports import drawing, figures, files
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(160, 2)).round(3)
@@ -241,6 +241,37 @@ def test_control_c_reports_what_there_is(tmp_path):
     found = outline(path.read_text(encoding="utf-8"))
     assert "The run was interrupted: this is of the first 160 rounds." in found.text
     assert "salami on standard input" in found.text
+
+
+def test_a_comparison(tmp_path, capsys):
+    """The table, the curves of all settings, and the command; settings come from a run in one process or two."""
+    (tmp_path / "a.csv").write_text(table(np.where(Y == "up", EVIL, "down")))
+    path = tmp_path / "report.html"
+    given = ["--learner", "oskaar", "--lam", "0.1,1", "--jobs", "2", "--json", "--report", str(path)]
+    assert main(["compare", str(tmp_path / "a.csv"), *given]) == 0
+    rows = json.loads(capsys.readouterr().out)["learners"]
+    page = path.read_text(encoding="utf-8")
+    found = outline(page)
+    for row in rows:
+        assert f"{row['name']} {row['mean_loss']:.4f} {row['worse_by']:.4f}" in found.text
+    for key in ("running", "rolling"):
+        data = found.figures[key]["data"]
+        assert [trace["name"] for trace in data] == [row["name"] for row in rows]
+        assert len({(trace["line"]["dash"], trace["line"]["color"]) for trace in data}) == 4
+    assert [trace["y"][-1] for trace in found.figures["running"]["data"]] == pytest.approx(
+        [row["mean_loss"] for row in rows], abs=1e-6
+    )
+    assert f"oskaar compare {tmp_path / 'a.csv'} --learner oskaar --lam 0.1,1" in found.text
+    assert main(["compare", str(tmp_path / "a.csv"), "--report", str(tmp_path)]) == 2
+
+
+def test_lines_of_many_learners_differ():
+    lines = [drawing.line([1], [1], "a", i)["line"] for i in range(20)]
+    assert len({(line["dash"], line["color"]) for line in lines}) == 20
+    rows = [{"name": f"a{i}", "mean_loss": i, "worse_by": i, "interval": [i, i]} for i in range(20)]
+    found = outline(reports.comparison({f"a{i}": np.full(3, float(i)) for i in range(20)}, rows))
+    assert "Lines are drawn for the best 12." in found.text
+    assert len(found.figures["running"]["data"]) == 12
 
 
 def test_many_changes_are_not_all_drawn():

@@ -49,6 +49,7 @@ def parser() -> Parser:
     compare.add_argument("--learner", default="salami,oskaar", help="several, with commas")
     compare.add_argument("--kernel", help="several, with commas")
     compare.add_argument("--lam", help="several, with commas, each on its own")
+    compare.add_argument("--report", help="a page with all their curves: report.html")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")

@@ -5,11 +5,25 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from oskaar.arrays import Array
 from oskaar.cli.options import parser
 from oskaar.cli.rounds import Rounds
-from oskaar.reports import Destination, Recorder, html, require_plotly
+from oskaar.reports import Destination, Recorder, comparison, html, require_plotly
 
-WHERE = ("command", "file", "config", "json", "debug", "out", "progress", "report", "checkpoint", "resume", "every")
+WHERE = (
+    "command",
+    "file",
+    "config",
+    "json",
+    "debug",
+    "out",
+    "progress",
+    "report",
+    "jobs",
+    "checkpoint",
+    "resume",
+    "every",
+)
 """Options that change nothing in what comes out."""
 
 
@@ -28,9 +42,19 @@ class Report:
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
         """Write it; where."""
-        title = f"{recorder.name} on {'standard input' if self._file == '-' else self._file}"
+        title = f"{recorder.name} on {self._stream}"
         self._destination.write(html(recorder, result, title=title, command=self._command))
         return self._destination.path
+
+    def write_comparison(self, losses: dict[str, Array], rows: Any, judged: Any, result: dict[str, Any]) -> str:
+        """Write that of several learners; where."""
+        more = {"judged": judged, "title": f"{len(rows)} learners on {self._stream}", "command": self._command}
+        self._destination.write(comparison(losses, rows, result=result, **more))
+        return self._destination.path
+
+    @property
+    def _stream(self) -> str:
+        return "standard input" if self._file == "-" else str(self._file)
 
 
 def command_line(options: Any) -> str:

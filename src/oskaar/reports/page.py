@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from typing import Any
 
 from oskaar.reports import figures
+from oskaar.reports.drawing import Figure
 from oskaar.reports.files import Destination, require_plotly
 from oskaar.reports.parts import escaped, settings, summary, warnings, worst
 from oskaar.reports.recorder import PROBES, SMALL, Recorder
@@ -42,37 +43,45 @@ def html(
     result: what `oskaar replay --json` prints, for the table on top and the settings.
     command: what to type to do it again. All texts are escaped.
     """
-    require_plotly()
-    from plotly.offline import get_plotlyjs
-
     result = result or {}
     body = [f"<h1>{escaped(title)}</h1>", *warnings(recorder, result), *summary(recorder, result)]
     if recorder.rounds:
         body += [*_curves(recorder), *_restarts(recorder), *_costs(recorder), *worst(recorder, result)]
-    body += settings(recorder, result, command)
-    style, script = _own("page.css"), _own("page.js")
+    return page(title, [*body, *settings(result, command)], plots=bool(recorder.rounds))
+
+
+def page(title: str, body: Iterable[str], plots: bool = True) -> str:
+    """A page around pieces of HTML; its figures are `figure_html`."""
+    require_plotly()
+    from plotly.offline import get_plotlyjs
+
     head = (
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escaped(title)}</title><link rel="icon" href="data:,"><style>{style}</style>'
+        f'<title>{escaped(title)}</title><link rel="icon" href="data:,"><style>{_own("page.css")}</style>'
     )
-    plots = f"<script>{get_plotlyjs()}</script><script>{script}</script>" if recorder.rounds else ""
+    scripts = f"<script>{get_plotlyjs()}</script><script>{_own('page.js')}</script>" if plots else ""
     main = "\n".join(body)
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{main}\n{plots}\n</body></html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{main}\n{scripts}\n</body></html>\n'
 
 
 def _own(name: str) -> str:
     return files("oskaar.reports").joinpath(name).read_text(encoding="utf-8")
 
 
-def _curves(recorder: Recorder) -> Iterator[str]:
+def losses_html(recorder: Recorder) -> Iterator[str]:
+    """Running and rolling mean losses, side by side where there is room."""
     last = min(recorder.rounds, figures.window(recorder) * recorder.blocks.size)
     yield '<div class="two">'
-    yield _figure("running", "Mean loss so far", figures.losses(recorder), "Of all judged rounds up to each.")
+    yield figure_html("running", "Mean loss so far", figures.losses(recorder), "Of all judged rounds up to each.")
     rolled = figures.losses(recorder, figures.window(recorder))
-    yield _figure("rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds; fewer at the start.")
+    yield figure_html("rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds; fewer at the start.")
     yield "</div>"
+
+
+def _curves(recorder: Recorder) -> Iterator[str]:
+    yield from losses_html(recorder)
     if recorder.c_delta is None:
         about = (
             "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
@@ -84,7 +93,7 @@ def _curves(recorder: Recorder) -> Iterator[str]:
             f"{recorder.c_delta:.4g}. Tap a name to hide its line"
             '<span class="mouse">; drag to zoom, double-click to go back</span>.'
         )
-    yield _figure("regret", "Regret and its bound", figures.regret(recorder), about)
+    yield figure_html("regret", "Regret and its bound", figures.regret(recorder), about)
 
 
 def _restarts(recorder: Recorder) -> Iterator[str]:
@@ -99,21 +108,21 @@ def _restarts(recorder: Recorder) -> Iterator[str]:
         "Each column is what the learner believed after that round: since when the world has been as it is. "
         f"Changes of the world (dotted lines; crosses where they were noticed): {changed}."
     )
-    yield _figure("weights", "Restart weights and change points", figures.weights(recorder), about, " tall")
+    yield figure_html("weights", "Restart weights and change points", figures.weights(recorder), about, " tall")
 
 
 def _costs(recorder: Recorder) -> Iterator[str]:
     yield '<div class="two">'
     if any(sample.get("dimension") is not None for sample in recorder.samples):
         about = _dimension(recorder)
-        yield _figure("dimension", "Effective dimension", figures.dimension(recorder), about)
+        yield figure_html("dimension", "Effective dimension", figures.dimension(recorder), about)
     else:
         yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not tell it.</p></section>'
     last: dict[str, Any] = next((s for s in reversed(recorder.samples) if "operations" in s), {})
     about = "Time of the learner alone."
     if last:
         about += f" After round {last['round']:,} a round took about {last['operations']:.3g} operations."
-    yield _figure("cost", "Cost of a round", figures.cost(recorder), about)
+    yield figure_html("cost", "Cost of a round", figures.cost(recorder), about)
     yield "</div>"
 
 
@@ -127,7 +136,8 @@ def _dimension(recorder: Recorder) -> str:
     return about
 
 
-def _figure(key: str, title: str, figure: figures.Figure, about: str, kind: str = "") -> str:
+def figure_html(key: str, title: str, figure: Figure, about: str, kind: str = "") -> str:
+    """A section with a figure that the script of the page draws; title and about are HTML."""
     text = json.dumps(figure, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<section><h2>{title}</h2><figure><figcaption>{about}</figcaption><div class="plot{kind}" id="{key}">'

@@ -102,7 +102,7 @@ def _lines(value: Any) -> str:
     return "<br>".join(map(escaped, value)) if isinstance(value, list) else escaped(value)
 
 
-def settings(recorder: Recorder, result: dict[str, Any], command: str) -> Iterator[str]:
+def settings(result: dict[str, Any], command: str) -> Iterator[str]:
     """What to type to do it again, and with what it was done."""
     import oskaar
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +12,7 @@ from oskaar import theory
 from oskaar.arrays import Array
 from oskaar.guards import uninterrupted
 from oskaar.losses import Documents
-from oskaar.replays import Replay, replay
+from oskaar.replays import Replay
 from oskaar.reports import text
 from oskaar.reports.blocks import Blocks
 from oskaar.reports.weights import Weights
@@ -55,8 +54,8 @@ class Recorder:
     name: what the learner is called. baselines: the names of the others. columns: names of the numbers of x.
     show: from a label or an answer to what is printed.
 
-    >>> from oskaar import OSKAAR, losses
-    >>> recorder = record(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0]] * 8, "ab" * 8)
+    >>> from oskaar import OSKAAR, losses, reports
+    >>> recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0]] * 8, "ab" * 8)
     >>> recorder.rounds, recorder.mean("learner")
     (16, 0.0625)
     >>> Recorder.from_dict(recorder.to_dict()).to_dict() == recorder.to_dict()
@@ -193,32 +192,3 @@ def _sample(learner: Any, rounds: int) -> dict[str, Any]:
     if hasattr(learner, "effective_dimension"):
         sample["dimension"] = float(learner.effective_dimension(None if rounds <= SMALL else PROBES))
     return sample
-
-
-def record(
-    learner: Any, xs: Any, ys: Any, *, baselines: dict[str, Any] | None = None, chunk: int = 64, **more: Any
-) -> Recorder:
-    """Replay a stream and record it; `more` goes to `Recorder`.
-
-    baselines: other learners, by name, that are run beside it.
-
-    >>> from oskaar import OSKAAR, RepeatLast, losses, reports
-    >>> loss = losses.ZeroOne("ab")
-    >>> company = {"repeat-last": RepeatLast(loss)}
-    >>> recorder = reports.record(OSKAAR(loss), [[0.0], [1.0]] * 20, "ab" * 20, baselines=company)
-    >>> recorder.mean("learner") < recorder.mean("repeat-last")
-    True
-    """
-    company = baselines or {}
-    recorder = Recorder(baselines=list(company), **more)
-    total, start = xs.shape[0] if hasattr(xs, "shape") else len(xs), 0
-    while start < total:
-        here = slice(start, start + recorder.chunk(chunk))
-        begun = time.perf_counter()
-        happened = replay(learner, xs[here], ys[here], keep_estimates=False)
-        seconds = time.perf_counter() - begun
-        others = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in company.items()}
-        recorder.add(Chunk(learner, xs[here], ys[here], happened, others, seconds))
-        start = here.stop
-    recorder.finish(learner)
-    return recorder
