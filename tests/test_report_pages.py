@@ -140,6 +140,8 @@ LETOR = "".join(f"{(q + d) % 3} qid:{q} 1:{d / 4} 2:{((q + d) % 3) / 3}\n" for q
         (table(["same"] * 160), [], "a.csv", ["none found"]),
         (CONLL, ["--classes", "DET,NOUN,VERB"], "a.conll", ["form = the", "x y z", "Sequence("]),
         (LETOR, [], "a.letor", ["place 1", "as-listed", "Documents("]),
+        (LETOR, ["--learner", "batch"], "a.letor", ["no answer yet", "place 1"]),
+        (table(X[:, 0] + 2, rows=15), ["--learner", "batch", "--loss", "angles"], "a.csv", ["no answer yet"]),
     ],
 )
 def test_every_kind_of_run_has_a_page(run, content, arguments, name, words):

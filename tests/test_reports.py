@@ -136,6 +136,7 @@ def test_the_recorder_has_the_numbers_of_the_replay(chunk):
     assert bad.x == f"a = {X[bad.round - 1][0]:.4g}, b = {X[bad.round - 1][1]:.4g}"
     assert (bad.y, bad.z) == (Y[bad.round - 1], expected.predictions[bad.round - 1])
     assert recorder.samples[-1] | {"dimension": 0} == {
+        "probes": None,
         "round": 200,
         "bytes": learner.cost().bytes,
         "operations": learner.cost().operations,
@@ -160,6 +161,19 @@ def test_a_recorder_goes_on_from_plain_data():
             halved = reports.Recorder.from_dict(json.loads(json.dumps(halved.to_dict())))
         halved.add(chunk)
     assert halved.to_dict() == whole.to_dict()
+
+
+def test_dimensions_are_estimated_where_rows_are_many():
+    """Rows, not rounds: a few rounds may have many. Features are exact at any time."""
+    loss = losses.PerRow(LOSS)
+    xs, ys = [X] * 4, [Y] * 4
+    recorder = reports.record(OSKAAR(loss), xs, ys, chunk=1)
+    assert (recorder.rounds, recorder.rows) == (4, 800)
+    assert [sample["probes"] for sample in recorder.samples] == [None, 32, 32, 32]
+    assert "Estimated after 200 rows" in reports.html(recorder)
+    recorder = reports.record(OSKAAR(loss, budget=8), xs, ys, chunk=1)
+    assert [sample["probes"] for sample in recorder.samples] == [None] * 4
+    assert "Estimated" not in reports.html(recorder).split("<script>", 1)[0]
 
 
 def test_rounds_that_are_not_judged_are_seen_and_not_counted():

@@ -12,7 +12,7 @@ from oskaar.reports import figures
 from oskaar.reports.drawing import Figure
 from oskaar.reports.files import Destination, require_plotly
 from oskaar.reports.parts import escaped, settings, summary, warnings, worst
-from oskaar.reports.recorder import PROBES, SMALL, Recorder
+from oskaar.reports.recorder import SMALL, Recorder
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """Nothing is loaded, whatever is in the file that the run was about."""
@@ -130,9 +130,9 @@ def _dimension(recorder: Recorder) -> str:
     about = "How many directions of the input space there are to learn: Tr K (K + &lambda;I)<sup>-1</sup>"
     about += ", of the rows since each restart by its weight." if recorder.weights.rounds else "."
     last = recorder.samples[-1]
-    if last["round"] > SMALL:
-        off = (2 * last["dimension"] / PROBES) ** 0.5
-        about += f" Estimated after round {SMALL}; at the end the standard error is at most {off:.2g}."
+    if last["probes"]:
+        off = (2 * last["dimension"] / last["probes"]) ** 0.5
+        about += f" Estimated after {SMALL} rows; at the end the standard error is at most {off:.2g}."
     return about
 
 

@@ -25,7 +25,7 @@ SHARE = 64
 """Chunks of a run whose weights are recorded are a 64th of the rounds so far: there is something to see early on."""
 
 SMALL, PROBES = 200, 32
-"""Up to 200 rounds the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
+"""Up to 200 rows the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
 
@@ -76,6 +76,7 @@ class Recorder:
         self.changes: list[list[float]] = []
         self.c_delta: float | None = None
         self.gap = 0.0
+        self.rows = 0
 
     @property
     def rounds(self) -> int:
@@ -100,6 +101,8 @@ class Recorder:
             return
         with uninterrupted():
             before = self.rounds
+            parts = getattr(getattr(chunk.learner, "loss", None), "parts", False)
+            self.rows += sum(map(text.count, chunk.xs)) if parts else chunk.happened.rounds
             self._add_curves(chunk)
             self._add_worst(chunk, before)
             self._add_learner(chunk.learner)
@@ -124,12 +127,15 @@ class Recorder:
         def make(i: int) -> Bad:
             line = None if chunk.lines is None else int(chunk.lines[i])
             x, y, z = chunk.xs[i], self.show(chunk.ys[i]), happened.predictions[i]
+            answer = None if z is None else self.show(z)
             bad = Bad(0.0, 0.0, before + i + 1, line)
             if loss is None or not loss.parts:
-                return replace(bad, x=text.row(x, self.columns), y=text.value(y), z=text.value(self.show(z)))
-            n = x.shape[0] if hasattr(x, "shape") else len(x)
-            ranked = isinstance(loss, Documents)  # z is an order: the place of each document says more
-            shown = text.parts([f"place {place + 1}" for place in np.argsort(z)] if ranked else self.show(z), n)
+                return replace(bad, x=text.row(x, self.columns), y=text.value(y), z=text.value(answer))
+            n = text.count(x)
+            ranked = (
+                isinstance(loss, Documents) and z is not None
+            )  # z is an order: the place of each document says more
+            shown = text.parts([f"place {place + 1}" for place in np.argsort(z)] if ranked else answer, n)
             return replace(bad, x=text.rows(x, self.columns), y=text.parts(y, n), z=shown, alike=not ranked)
 
         losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
@@ -151,7 +157,7 @@ class Recorder:
                 self.weights.add(self.rounds, *learner.restart_weights())
         before = self.samples[-1]["round"] if self.samples else 0
         if self.rounds >= GROWTH * before or (last and self.rounds > before):
-            self.samples.append(_sample(learner, self.rounds))
+            self.samples.append(_sample(learner, self.rounds, self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as JSON knows it, for a checkpoint."""
@@ -165,6 +171,7 @@ class Recorder:
             "changes": [list(change) for change in self.changes],
             "c_delta": self.c_delta,
             "gap": self.gap,
+            "rows": self.rows,
         }
 
     @classmethod
@@ -179,16 +186,18 @@ class Recorder:
         recorder.blocks = Blocks.from_dict(data["blocks"])
         recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
         recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
-        recorder.c_delta, recorder.gap = data["c_delta"], data["gap"]
+        recorder.c_delta, recorder.gap, recorder.rows = data["c_delta"], data["gap"], data["rows"]
         return recorder
 
 
-def _sample(learner: Any, rounds: int) -> dict[str, Any]:
+def _sample(learner: Any, rounds: int, rows: int) -> dict[str, Any]:
     """What is looked at now and then, because it takes a while."""
     sample: dict[str, Any] = {"round": rounds}
     if hasattr(learner, "cost"):
         cost = learner.cost()
         sample |= {"bytes": int(cost.bytes), "operations": int(cost.operations)}
     if hasattr(learner, "effective_dimension"):
-        sample["dimension"] = float(learner.effective_dimension(None if rounds <= SMALL else PROBES))
+        kernel = getattr(learner, "budget", None) is None and getattr(learner, "features", None) is None
+        sample["probes"] = PROBES if kernel and rows > SMALL else None
+        sample["dimension"] = float(learner.effective_dimension(sample["probes"]))
     return sample

@@ -62,13 +62,18 @@ def row(x: Any, names: Sequence[str] | None = None) -> str:
     return ", ".join(texts) + (f", ... {len(pairs)} in all" if len(pairs) > len(shown) else "")
 
 
+def count(x: Any) -> int:
+    """How many rows a round of parts has."""
+    return int(x.shape[0] if hasattr(x, "shape") else len(x))
+
+
 def rows(x: Any, names: Sequence[str] | None = None) -> list[str]:
     """A text for each row of a round of parts, and how many there are if that is more than are shown.
 
     >>> rows([[1.0], [2.0]])
     ['1', '2']
     """
-    n = x.shape[0] if hasattr(x, "shape") else len(x)
+    n = count(x)
     return [row(x[i], names) for i in range(min(n, PARTS))] + ([f"... {n} in all"] if n > PARTS else [])
 
 
