@@ -13,6 +13,24 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--v=0"),
 )
 
+SWITCH = """<script>
+(function () {
+  const real = window.matchMedia.bind(window), asked = [];
+  let turned = false;
+  window.matchMedia = query => !query.includes("color-scheme") ? real(query) : {
+    get matches() { return real(query).matches !== turned; }, addEventListener: (type, f) => asked.push(f),
+  };
+  window.turn = function () {
+    turned = true;
+    document.documentElement.style.setProperty("--learner", "#123456");
+    asked.forEach(f => f());
+    const line = document.querySelector("#running .scatterlayer path.js-line");
+    return [document.documentElement.dataset.drawn, line ? getComputedStyle(line).stroke : null];
+  };
+})();
+</script>"""
+"""A device whose light or dark setting is turned by hand."""
+
 PROBE = """<script>
 setTimeout(function () {
   const style = getComputedStyle(document.body), page = document.documentElement;
@@ -24,6 +42,7 @@ setTimeout(function () {
     line: line ? getComputedStyle(line).stroke : null,
     hacked: window.hacked || null, heading: document.querySelector("h1").textContent,
   };
+  seen.turned = turn();
   (parent === window ? window : parent).postMessage(JSON.stringify(seen), "*");
 }, 1500);
 </script>"""
@@ -40,7 +59,8 @@ def chromium():
 
 def look(page: str, folder: Path, widths=(1280,), dark=False):
     """What a page becomes at some widths, each in a frame of its own, and the messages of the console."""
-    (folder / "page.html").write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    turning = page.replace("</head>", SWITCH + "</head>", 1)
+    (folder / "page.html").write_text(turning.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     frames = [f'<iframe src="page.html" width="{w}" height="900" style="border:0"></iframe>' for w in widths]
     (folder / "frames.html").write_text(LISTEN + "".join(frames), encoding="utf-8")
     options = [

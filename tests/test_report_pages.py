@@ -302,6 +302,10 @@ def test_in_a_browser(run, tmp_path, dark):
         assert one["line"] == ("rgb(86, 180, 233)" if dark else "rgb(0, 114, 178)")
         assert one["images"] == 1
         assert one["hacked"] is None
+        assert one["turned"] == [
+            "light" if dark else "dark",
+            "rgb(18, 52, 86)",
+        ]  # the setting changed, all is redrawn
         assert one["heading"].startswith("salami on ")
 
 
