@@ -183,6 +183,15 @@ def test_nothing_of_the_file_comes_alive(run, tmp_path):
     assert "<img" not in page.split("<script>", 1)[0]
 
 
+def test_names_of_learners_do_not_come_alive():
+    """In Python a learner can be called anything, also in a figure."""
+    company = {EVIL + "2": OSKAAR(losses.ZeroOne("ab"))}
+    recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 4, "abab", name=EVIL, baselines=company)
+    page = reports.html(recorder, title=EVIL, command=EVIL)
+    assert EVIL not in page
+    assert [trace["name"] for trace in outline(page).figures["running"]["data"]] == [EVIL, EVIL + "2"]
+
+
 def test_the_command_does_it_again(run, tmp_path, capsys):
     """What the page says to type gives the same numbers, also where settings came from a file."""
     config = tmp_path / "my settings.toml"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 
 import naive
 import numpy as np
@@ -161,6 +162,25 @@ def test_a_recorder_goes_on_from_plain_data():
             halved = reports.Recorder.from_dict(json.loads(json.dumps(halved.to_dict())))
         halved.add(chunk)
     assert halved.to_dict() == whole.to_dict()
+
+
+def test_control_c_waits_for_a_chunk(monkeypatch):
+    """It comes in the middle of a chunk that is written down: all of the chunk is there."""
+    recorder, learner = reports.Recorder(), SALAMI(LOSS)
+    add = Worst.add
+
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        add(*given)
+
+    monkeypatch.setattr(Worst, "add", interrupted)
+    happened = replay(learner, X[:50], Y[:50], keep_estimates=False)
+    with pytest.raises(KeyboardInterrupt):
+        recorder.add(reports.Chunk(learner, X[:50], Y[:50], happened))
+    assert recorder.rounds == 50
+    assert recorder.worst.sorted()
+    assert recorder.weights.rounds == [50]
+    assert recorder.samples
 
 
 def test_dimensions_are_estimated_where_rows_are_many():
