@@ -127,13 +127,15 @@ def restarts(rounds):
     }
     for learner in learners.values():
         feed(learner, rounds, piece=10_000)
-    X, ys = classes(2000)
+    X, ys = classes(4800)
     blocks = {name: [] for name in learners}
     turns = {name: [] for name in learners}
-    for lo in range(0, 1920, 480):  # in turn, so that a busy machine hits all alike
+    for lo in range(0, 4800, 960):  # in turn, so that a busy machine hits all alike
         for name, learner in learners.items():
-            blocks[name].append(timed(learner.partial_fit, X[lo : lo + 480], ys[lo : lo + 480]) / 480)
-            turns[name].append(timed(loop, learner, X[lo : lo + 60], ys[lo : lo + 60]) / 60)
+            blocks[name].append(timed(learner.partial_fit, X[lo : lo + 960], ys[lo : lo + 960]) / 960)
+    for lo in range(0, 480, 96):
+        for name, learner in learners.items():
+            turns[name].append(timed(loop, learner, X[lo : lo + 96], ys[lo : lo + 96]) / 96)
     for how, seen in (("replay", blocks), ("one at a time", turns)):
         base = float(np.median(seen["OSKAAR"]))
         for name in list(learners)[1:]:

@@ -49,3 +49,18 @@ def test_found_in_a_stream(restarts, rng):
     assert abs(learner.change_points()[0].round - 151) < 25
     assert SALAMI(losses.ZeroOne(2), restarts=None).fit(X, ys).change_points() == []
     assert SALAMI(losses.ZeroOne(2), restarts=restarts).fit(X[:150], ys[:150]).change_points() == []
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_several_rounds_at_once_are_the_rounds_in_turn(seed):
+    rng = np.random.default_rng(seed)
+    n, S = 12, 9
+    restarts = np.sort(rng.choice(40, S, replace=False))
+    alive = rng.random((n, S)) < 0.7
+    alive[:, rng.integers(S)] = True
+    logs = rng.normal(0.0, 8.0, size=(n, S))
+    turns = Changes()
+    for i in range(n):
+        turns = turns.after(41 + i, restarts[alive[i]], logs[i, alive[i]])
+    assert Changes().through(40, restarts, alive, logs) == turns
+    assert turns.found

@@ -210,6 +210,27 @@ def test_new_experts_take_new_features(rng, one_by_one):
     assert len(learner._experts.maps[0]) == len(in_use | {T // period})
 
 
+@pytest.mark.parametrize("window", [None, 50])
+def test_a_replay_finds_the_changes_of_the_loop(rng, window):
+    """Whole blocks that are folded in at once, on both sides of rounds one at a time, with several changes."""
+    T = 430
+    X = np.where(np.arange(T)[:, None] % 2, [[1.0, 0.2]], [[0.1, 1.0]]) + 0.01 * rng.normal(size=(T, 2))
+    ys = [(t // 70 + t) % 2 for t in range(T)]
+    loop, blocks = (SALAMI(losses.ZeroOne(2), features=features.Identity(2), window=window) for _ in range(2))
+    for x, y in zip(X, ys):
+        loop.learn_one(x, y)
+    blocks.partial_fit(X[:150], ys[:150])
+    for x, y in zip(X[150:160], ys[150:160]):
+        blocks.learn_one(x, y)
+    blocks.partial_fit(X[160:], ys[160:])
+    assert loop.restart_weights()[0].tolist() == blocks.restart_weights()[0].tolist()
+    np.testing.assert_allclose(loop.restart_weights()[1], blocks.restart_weights()[1], atol=1e-9)
+    found = loop.change_points()
+    assert len(found) > 2
+    assert [c[:2] for c in found] == [c[:2] for c in blocks.change_points()]
+    np.testing.assert_allclose([c.evidence for c in found], [c.evidence for c in blocks.change_points()], atol=1e-8)
+
+
 @pytest.mark.parametrize("shifted", [False, True])
 def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted):
     """Rounds hedged in feature space: experts share products where, and only where, they share features."""

@@ -310,7 +310,7 @@ def test_memory_is_not_promised():
 
 def test_manifests_that_are_not():
     manifest, arrays = taken_apart(DATA["oskaar"])
-    refused(together({**manifest, "format": 2}, arrays), "format 2.*install a newer")
+    refused(together({**manifest, "format": 3}, arrays), "format 3.*install a newer")
     refused(together({**manifest, "format": 0}, arrays), "format 0")
     refused(together({**manifest, "format": "1"}, arrays), "number of its format")
     refused(together(b"[" * 100_000, []))

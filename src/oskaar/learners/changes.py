@@ -44,10 +44,32 @@ class Changes:
 
     found: tuple[Change, ...] = ()
 
+    def through(self, rounds: int, restarts: Any, alive: Any, logs: Array) -> Changes:
+        """`after` for several rounds that follow `rounds`: alive and logs are (n, S)."""
+        found, first = self, 0
+        while first < len(logs):
+            suspect = np.flatnonzero(found._evidence(restarts, alive[first:], logs[first:]) > THRESHOLD)
+            if not len(suspect):
+                break
+            i = first + int(suspect[0])
+            found = found.after(rounds + i + 1, restarts[alive[i]], logs[i, alive[i]])
+            first = i + 1
+        return found
+
+    def _evidence(self, restarts: Any, alive: Any, logs: Array) -> Array:
+        """(1) for each round (n,), -inf where there is no later restart."""
+        later = np.cumsum(alive & (restarts >= self._start), axis=1) > 1
+        new, old = (np.where(alive & which, logs, -np.inf).max(axis=1) for which in (later, ~later))
+        evidence: Array = new - old
+        return evidence
+
+    @property
+    def _start(self) -> int:
+        return self.found[-1].round - 1 if self.found else 0
+
     def after(self, rounds: int, restarts: Any, logs: Array) -> Changes:
         """When so many rounds are over, and restarts (counted from 0, oldest first) have these log weights."""
-        start = self.found[-1].round - 1 if self.found else 0
-        split = int(np.searchsorted(restarts, start)) + 1  # the first restart in this world that is still alive
+        split = int(np.searchsorted(restarts, self._start)) + 1  # the first restart in this world that is still alive
         if split >= len(restarts):
             return self
         best = split + int(np.argmax(logs[split:]))

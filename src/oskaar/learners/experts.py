@@ -24,7 +24,7 @@ from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 
 ROUNDS = 32
-"""Rounds that a stream with features learns at a time."""
+"""Rounds that a stream with features learns at a time on top of open rows."""
 
 RENEWAL = 16
 """A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
@@ -140,7 +140,12 @@ class FeatureExperts:
     @property
     def room(self) -> int:
         """How many rows the next chunk may have; it ends where a new version may begin."""
-        return 1 if self.alone or self.parts else min(ROUNDS, self.period - self.rounds % self.period)
+        if self.alone or self.parts:
+            return 1
+        stacks = [solver.stack for solver in self.starts]
+        until_folded = min(stack.room - stack.open for stack in stacks)
+        rows = min(ROUNDS, until_folded) if any(stack.open for stack in stacks) else until_folded
+        return int(min(rows, self.period - self.rounds % self.period))
 
     @property
     def kinds(self) -> int:

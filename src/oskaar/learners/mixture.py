@@ -9,6 +9,7 @@ Kept as logarithms relative to exp(-eta A_{t-1}), so that a newborn has 0 and no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,26 +45,28 @@ class Mixture:
         following.logs = self._aligned(restarts) - self.eta * (losses - own)  # (2)
         return following
 
-    def over(self, restarts: Any) -> Mixture:
-        """A copy over all experts of some rounds, to be run through with `weights_of` and `pay`, then `only`."""
-        copy = Mixture(self.eta, len(self.logs))
-        copy.restarts, copy.logs = restarts, self._aligned(restarts)
-        return copy
+    def through(
+        self, restarts: Any, alive: Any, born: Any, E: Array, losses: Array, own: Callable[[int, Array], float]
+    ) -> tuple[Mixture, Array, Array]:
+        """Several rounds: the mixture after them, its estimates (n, p), the logs (n, J, S) after each of them.
 
-    def weights_of(self, alive: Any) -> Array:
-        """p_t (J, S), 0 for experts that are not alive."""
-        return _softmax(np.where(alive, self.logs, -np.inf))
-
-    def pay(self, losses: Array, own: float, newborn: Any) -> None:
-        """(2) in place, for all but those that are not born yet."""
-        self.logs -= self.eta * (losses - own)
-        self.logs[:, newborn] = 0.0
-
-    def only(self, alive: Any) -> Mixture:
-        """The mixture of those experts."""
-        rest = Mixture(self.eta, len(self.logs))
-        rest.restarts, rest.logs = self.restarts[alive], self.logs[:, alive]
-        return rest
+        restarts (S,): of all experts that there are in these rounds; alive, born (n, S): which of them, in each
+        round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
+        """
+        n, J, S, p = E.shape
+        dead = np.where(np.repeat(alive[:, None], J, axis=1), 0.0, -np.inf).reshape(n, J * S)
+        there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
+        paid, E = (self.eta * losses).reshape(n, J * S), E.reshape(n, J * S, p)
+        logs, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
+        for i in range(n):
+            weights = logs + dead[i]
+            weights -= weights.max()
+            np.exp(weights, out=weights)
+            G[i] = weights @ E[i] / weights.sum()
+            logs = np.multiply(logs - paid[i] + self.eta * own(i, G[i]), there[i], out=history[i])  # (2)
+        after = Mixture(self.eta, J)
+        after.restarts, after.logs = restarts[alive[-1]], logs.reshape(J, S)[:, alive[-1]].copy()
+        return after, G, history.reshape(n, J, S)
 
     def _aligned(self, restarts: Any) -> Array:
         old = len(self.restarts)

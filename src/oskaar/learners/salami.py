@@ -250,19 +250,16 @@ class SALAMI(OnlineLearner):
 
     def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
         """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        E = self._inside(E, space)
-        losses = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
-        G = np.zeros((len(Phi), E.shape[3]))
-        mixture = ahead.mixture.over(starts)
-        for i, here in enumerate(alive):
-            weights = mixture.weights_of(here)
-            G[i] = weights.ravel() @ E[:, :, i].reshape(-1, E.shape[3])
-            own = float(space.squared_norms(Phi[i] - fit_columns(G[i], len(Phi[i]))))
-            mixture.pay(losses[:, :, i], own, newborn=starts > self.rounds + i)
-            logs = mixture.logs.max(axis=0)[here]
-            ahead.changes = ahead.changes.after(self.rounds + i + 1, starts[here], logs)
-        ahead.mixture = mixture.only(alive[-1])
-        ahead.G = G
+        E = np.ascontiguousarray(self._inside(E, space).transpose(2, 0, 1, 3))
+        losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
+
+        def own(i: int, G: Array) -> float:
+            return float(space.squared_norms(Phi[i] - fit_columns(G, len(Phi[i]))))
+
+        rounds = self.rounds + np.arange(len(Phi))
+        born = starts <= rounds[:, None]
+        ahead.mixture, ahead.G, logs = ahead.mixture.through(starts, alive, born, E, losses, own)
+        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs.max(axis=1))
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:

@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, solve_triangular
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.openrows import OpenRows, round_of_row
+from oskaar.solvers.triangles import bordered, inverse_factor, root
 
 LEAST_OPEN, MOST_OPEN = 64, 512
 """How many rows are open at the most before they are folded in: about D, between these."""
@@ -87,7 +88,7 @@ class FeatureSolver:
             R = np.sqrt(np.maximum(1.0 + U[0] @ U[0] - W[0] @ W[0], 1.0))[None, None]
             E = M / R
             return FeatureForecast(E / R, Z, U, W, R, E)  # (2)
-        R = _root(U, W)
+        R = root(U, W)
         E = solve_triangular(R, M, lower=True)
         return FeatureForecast(solve_triangular(R, E, lower=True, trans=1), Z, U, W, R, E)
 
@@ -115,7 +116,7 @@ class FeatureSolver:
             target = 2 * Phi - fit_columns(forecast.G, Phi.shape[1]) if self.shifted else Phi
             return replace(forecast, H=target)
         U, W, M = self._past(Z)
-        R = _root(U, W)
+        R = root(U, W)
         C, E, G = in_turn(R, fit_columns(M, Phi.shape[1]), Phi, ends, 1.0, self.shifted)
         targets = 2 * Phi - G if self.shifted else Phi
         return FeatureForecast(G, Z, U, W, R, E, C, targets, ends)
@@ -258,51 +259,6 @@ class FeatureSolver:
         self.A, self.B, self.total, self.P, self.Theta = A, B, total, P, P.T @ B
         self.rounds += 1
         self.open = OpenRows()
-
-
-def _root(U: Array, W: Array) -> Array:
-    """R of (2), lower triangular; the eigenvalues of R R^T are at least 1, up to rounding."""
-    S = U @ U.T - W @ W.T
-    F = _upper(S, 1.0)
-    if F is None:
-        F = _upper(S, 1.0 + len(S) * np.finfo(float).eps * float(np.einsum("ij,ij->", U, U)))
-    if F is None:
-        raise LinAlgError("the features are not finite")
-    lower: Array = F.T
-    return lower
-
-
-def inverse_factor(A: Array, lam: float = 0.0) -> Array:
-    """P upper triangular with P P^T = (A + lam I)^-1, for a matrix whose least eigenvalue is at least lam.
-
-    Where lam is below the rounding of A, the least that float64 can tell is added: the same matrix to its digits.
-    """
-    if not len(A):
-        return np.zeros((0, 0))
-    F = _upper(A, lam)
-    if F is None:
-        F = _upper(A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)))
-    if F is None:
-        raise LinAlgError("the Gram matrix of the features is not finite")
-    P: Array = dtrtri(F, overwrite_c=1)[0]
-    return P
-
-
-def _upper(A: Array, lam: float) -> Any:
-    """F upper triangular, with zeros below, and F^T F = A + lam I; None where rounding does not allow it."""
-    M = A.T.copy(order="F")
-    M[np.diag_indices_from(M)] += lam
-    F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
-    return None if failed else F
-
-
-def bordered(A: Array, D: int, diagonal: float) -> Array:
-    """A copy with D rows and columns, the new ones `diagonal` times the identity."""
-    grown = np.zeros((D, D))
-    grown[: len(A), : len(A)] = A
-    new = np.arange(len(A), D)
-    grown[new, new] = diagonal
-    return grown
 
 
 def _padded(B: Array, rows: int, columns: int) -> Array:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
-from oskaar.solvers.stacks import Stack, begin
+from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import outlives
+from oskaar.solvers.wholeblocks import begin
 
 
 class FeatureStarts:
@@ -55,8 +56,8 @@ class FeatureStarts:
         self.stack.commit(block.inner, starts, {int(j): int(born[j]) for j in alive})
         self.rounds = after
 
-    def lives(self, starts: Any, rounds: int) -> NDArray[np.bool_]:
-        """Which experts are there for round `rounds`; slots that are empty have start -1."""
+    def lives(self, starts: Any, rounds: Any) -> NDArray[np.bool_]:
+        """Which experts are there for a round, or for each of a column; slots that are empty have start -1."""
         alive: NDArray[np.bool_] = (starts >= 0) & (starts <= rounds) & outlives(starts, rounds)
         return alive & (rounds - starts <= self.window) if self.window is not None else alive
 
@@ -65,18 +66,20 @@ class FeatureStartBlock:
     """Rounds to come: `estimates` of all experts of round i, then `observe` its targets. Made by `begin`."""
 
     def __init__(self, solver: FeatureStarts, features: dict[int, Array], ends: Any, H: Array | None) -> None:
-        self.n_rounds, self._solver = len(ends), solver
+        self.n_rounds = len(ends)
         births: list[int] = list(range(self.n_rounds))
         if solver.first_only:
             births = [] if (solver.stack.starts >= 0).any() else [0]
-        self.inner = begin(solver.stack, features, ends, births, H)
         born = solver.rounds + np.array(births, dtype=np.int64)
         starts: NDArray[np.int64] = np.append(solver.stack.starts, born)
         self._order = np.argsort(starts, kind="stable")
         self._starts = starts[self._order]
+        self.alive = solver.lives(starts, solver.rounds + np.arange(self.n_rounds)[:, None])
+        self.inner = begin(solver.stack, features, ends, births, H, self.alive.sum(axis=0))
 
     def _alive(self, i: int) -> NDArray[np.bool_]:
-        return self._solver.lives(self._starts, self._solver.rounds + i)
+        here: NDArray[np.bool_] = self.alive[i, self._order]
+        return here
 
     def restarts(self, i: int) -> NDArray[np.int64]:
         """The rounds, counted from 0, at which the experts of `estimates` started."""
@@ -92,9 +95,7 @@ class FeatureStartBlock:
         """
         if not self.inner.known:
             return None
-        rounds = range(self._solver.rounds, self._solver.rounds + self.n_rounds)
-        alive = np.array([self._solver.lives(self._starts, now) for now in rounds])
-        return self._starts, alive, self.inner.G[self._order]
+        return self._starts, self.alive[:, self._order], self.inner.G[self._order]
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""

@@ -18,7 +18,7 @@ from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver, Forecast
 
 
-def outlives(starts: NDArray[np.int64], rounds: int) -> NDArray[np.bool_]:
+def outlives(starts: NDArray[np.int64], rounds: Any) -> NDArray[np.bool_]:
     """Whether experts that started at these rounds, counted from 0, are still there for round `rounds`.
 
     >>> outlives(np.array([0, 1, 2]), 6)

@@ -25,7 +25,7 @@ from oskaar.state.errors import StateError
 from oskaar.state.members import read_array, read_text, require_plain, write_array, write_text
 from oskaar.state.names import Allowed
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format that is written; all from 1 to this are read."""
 
 SAFE = 2**30

@@ -179,12 +179,12 @@ def _open_rows(rows: OpenRows) -> None:
 
 
 def _stack(stack: Stack) -> None:
-    arrays = (stack.Gram, stack.B, stack.P, stack.Theta, stack.U, stack.J, stack.C, stack.H, stack.lams)
+    arrays = (stack.Gram, stack.B, stack.F, stack.Theta, stack.U, stack.J, stack.C, stack.H, stack.lams)
     _floats(*arrays, *stack.Z.values())
     slots, D = stack.Gram.shape[:2]
     rows, p, lams = len(stack.H), stack.B.shape[2], len(stack.lams)
     require(stack.Gram.shape == (slots, D, D) and stack.B.shape == (slots, D, p), "moments must fit")
-    require(stack.P.shape == (slots, lams, D, D) and stack.Theta.shape == (slots, lams, D, p), "factors must fit")
+    require(stack.F.shape == (slots, lams, D, D) and stack.Theta.shape == (slots, lams, D, p), "factors must fit")
     require(stack.U.shape == (slots, lams, rows, D) and stack.C.shape == (slots, lams, rows, p), "rows must fit")
     require(stack.J.shape == (slots, lams, rows, rows) and stack.H.shape == (rows, p), "open rows must fit")
     require(0 <= require_count(stack.open, "open rows") <= rows, "open rows must fit")

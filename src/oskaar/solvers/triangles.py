@@ -1,0 +1,103 @@
+"""Triangular factors of positive definite matrices, and what they are divided by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from oskaar.arrays import Array
+
+
+def factor(A: Array, lam: float = 0.0) -> Array:
+    """F lower triangular with F F^T = A + lam I, for a matrix whose least eigenvalue is then at least lam.
+
+    Where lam is below the rounding of A, the least that float64 can tell is added: the same matrix to its digits.
+
+    >>> factor(np.array([[3.0]]), lam=1.0)
+    array([[2.]])
+    """
+    if not len(A):
+        return np.zeros((0, 0))
+    F = _upper(A, lam)
+    if F is None:
+        F = _upper(A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)))
+    if F is None:
+        raise LinAlgError("the Gram matrix of the features is not finite")
+    lower: Array = F.T
+    return lower
+
+
+def inverse_factor(A: Array, lam: float = 0.0) -> Array:
+    """P upper triangular with P P^T = (A + lam I)^-1.
+
+    >>> inverse_factor(np.array([[3.0]]), lam=1.0)
+    array([[0.5]])
+    """
+    F = factor(A, lam)
+    P: Array = dtrtri(F.T, overwrite_c=1)[0] if len(F) else F
+    return P
+
+
+def whitened(F: Array, Z: Array) -> Array:
+    """Z F^-T for F lower triangular and rows Z: as P of `inverse_factor` would do, without it.
+
+    >>> whitened(np.array([[2.0]]), np.array([[3.0], [4.0]]))
+    array([[1.5],
+           [2. ]])
+    """
+    if not Z.size:
+        return np.zeros(Z.shape)
+    U: Array = dtrsm(1.0, F.T, Z.T, lower=0, trans_a=1).T  # columns for BLAS: both transposed
+    return U
+
+
+def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
+    """Z F^-T where F goes on with sqrt(lam) I, for features that it has not met."""
+    d = len(F)
+    if Z.shape[1] == d:
+        return whitened(F, Z)
+    return np.concatenate([whitened(F, np.ascontiguousarray(Z[:, :d])), Z[:, d:] / np.sqrt(lam)], axis=1)
+
+
+def root(U: Array, W: Array) -> Array:
+    """R lower triangular with R R^T = I + U U^T - W W^T, whose eigenvalues are at least 1, up to rounding."""
+    S = U @ U.T - W @ W.T
+    F = _upper(S, 1.0)
+    if F is None:
+        F = _upper(S, 1.0 + len(S) * np.finfo(float).eps * float(np.einsum("ij,ij->", U, U)))
+    if F is None:
+        raise LinAlgError("the features are not finite")
+    lower: Array = F.T
+    return lower
+
+
+def whole_root(U: Array) -> Array:
+    """R lower triangular with R R^T = I + U U^T: `root` with nothing before, and nothing copied."""
+    S = dsyrk(1.0, U.T, trans=1)
+    S.reshape(-1, order="A")[:: len(S) + 1] += 1.0
+    F, failed = dpotrf(S, lower=0, clean=1, overwrite_a=1)
+    if failed:
+        raise LinAlgError("the features are not finite")
+    lower: Array = F.T
+    return lower
+
+
+def _upper(A: Array, lam: float) -> Any:
+    """F upper triangular, with zeros below, and F^T F = A + lam I; None where rounding does not allow it."""
+    M = A.T.copy(order="F")
+    M.reshape(-1, order="A")[:: len(M) + 1] += lam
+    F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
+    return None if failed else F
+
+
+def bordered(A: Array, D: int, diagonal: float) -> Array:
+    """A copy with D rows and columns, the new ones `diagonal` times the identity."""
+    grown = np.zeros((D, D))
+    grown[: len(A), : len(A)] = A
+    new = np.arange(len(A), D)
+    grown[new, new] = diagonal
+    return grown
