@@ -12,8 +12,12 @@ import browser
 import numpy as np
 import pytest
 
-from oskaar import OSKAAR, losses, reports
+from oskaar import OSKAAR, losses, replay, reports
 from oskaar.cli import main
+from oskaar.cli.options import parse
+from oskaar.cli.report import Report
+from oskaar.cli.rounds import Rounds
+from oskaar.readers import read
 from oskaar.reports import drawing, figures, files
 
 RNG = np.random.default_rng(11)
@@ -206,6 +210,26 @@ def test_the_command_does_it_again(run, tmp_path, capsys):
     assert main([*words[1:], "--json"]) == 0
     first, second = json.loads(out), json.loads(capsys.readouterr().out)
     assert {**first, "seconds": 0, "rounds_per_second": 0} == {**second, "seconds": 0, "rounds_per_second": 0}
+
+
+def test_a_run_that_goes_on_has_one_report(tmp_path):
+    """The recorder of the first half, as plain data, goes on with the names and labels of the second."""
+    (tmp_path / "a.csv").write_text(table())
+    path = tmp_path / "report.html"
+    options = parse(["replay", str(tmp_path / "a.csv"), "--report", str(path)])
+    report, rounds = Report(options), Rounds(read(options.file), options)
+    learner, stream = OSKAAR(rounds.labels.loss), list(rounds)
+    recorder = report.recorder("oskaar", rounds, [])
+    for half in (stream[:80], stream[80:]):
+        recorder = report.recorder("oskaar", rounds, [], json.loads(json.dumps(recorder.to_dict())))
+        xs, ys = np.array([r.x for r in half]), [r.y for r in half]
+        happened = replay(learner, xs, ys)
+        recorder.add(reports.Chunk(learner, xs, ys, happened, lines=[r.line for r in half]))
+    report.write(recorder, {})
+    found = outline(path.read_text(encoding="utf-8"))
+    assert "160 rounds judged" in found.text
+    assert found.figures["regret"]["data"][0]["y"][-1] == learner.regret
+    assert "x1 = " in found.text
 
 
 def test_without_plotly_nothing_starts(run, monkeypatch):

@@ -36,8 +36,12 @@ class Report:
         self._command = command_line(options)
         self._file = options.file
 
-    def recorder(self, name: str, rounds: Rounds, baselines: list[str]) -> Recorder:
-        """The observer of the run."""
+    def recorder(
+        self, name: str, rounds: Rounds, baselines: list[str], kept: dict[str, Any] | None = None
+    ) -> Recorder:
+        """The observer of the run; `kept` is what `to_dict` gave, for a run that goes on."""
+        if kept:
+            return Recorder.from_dict(kept, rounds.names, rounds.labels.show)
         return Recorder(name, baselines, rounds.names, rounds.labels.show)
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
