@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states
+BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports
 
 .PHONY: demo test test-slow lint bench plots theory study clean
 

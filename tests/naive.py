@@ -552,3 +552,31 @@ def tree_score(z, scores):
 
 def best_tree(scores, n):
     return max(trees(n), key=lambda z: tree_score(z, scores))
+
+
+# ------------------------------------------------------------------ reports
+
+
+def block_sums(values, most):
+    """The least power of 2 that makes at most so many blocks, and the sum of each block."""
+    size = 1
+    while len(values) > most * size:
+        size *= 2
+    return size, [sum(values[i : i + size]) for i in range(0, len(values), size)]
+
+
+def mean_since(values, judged, first, last):
+    """The mean of the judged values first..last-1; None where there are none."""
+    kept = [v for v, j in zip(values[first:last], judged[first:last]) if j]
+    return sum(kept) / len(kept) if kept else None
+
+
+def binned(restarts, weights, width, bins):
+    """The weights of restarts, counted from 1, in bins of so many."""
+    return [sum(p for s, p in zip(restarts, weights) if (s - 1) // width == b) for b in range(bins)]
+
+
+def worst_rounds(losses, surrogates, most):
+    """The rounds, counted from 1, with the largest losses above 0; among equals the largest surrogate."""
+    order = sorted(range(len(losses)), key=lambda i: (losses[i], surrogates[i]), reverse=True)
+    return [i + 1 for i in order if losses[i] > 0][:most]

@@ -37,6 +37,16 @@ def panels(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
     return found
 
 
+def random_signs(rows: int, columns: int, seed: int = 0) -> Array:
+    """A matrix B of random signs, the same every time: the mean of |M b|^2 over its columns estimates |M|^2.
+
+    >>> bool(np.all(np.abs(random_signs(3, 2)) == 1))
+    True
+    """
+    signs: Array = np.random.default_rng(seed).choice(np.array([-1.0, 1.0]), size=(rows, columns))
+    return signs
+
+
 def fit_columns(G: Array, columns: int) -> Array:
     """G[..., :] with zeros for coordinates it lacks, without those that are not there yet (they are zero).
 

@@ -29,6 +29,11 @@ RESAMPLES = 2000
 
 def run(options: Any) -> int:
     """Do it, and print a table from the best to the worst."""
+    report = None
+    if options.report:
+        from oskaar.cli.report import Report
+
+        report = Report(options)
     rounds = Rounds(read(options.file, options.format, options.encoding), options)
     settings = _settings(options, rounds.labels.loss)
     for _, setting in settings:
@@ -45,6 +50,9 @@ def run(options: Any) -> int:
     judged = np.array([not r.warm for r in stream])
     found = _losses(settings, rounds.labels.loss, rounds.width, xs, ys, options.jobs)
     rows = ranked({name: losses[judged] for name, losses in found.items()})
+    if report:
+        facts = {"loss": repr(rounds.labels.loss), "file": rounds.table.name, "guesses": rounds.notes}
+        say(f"the report is {report.write_comparison(found, rows, judged, facts)}")
     if options.json:
         print(json.dumps({"rounds": int(judged.sum()), "loss": repr(rounds.labels.loss), "learners": rows}))
         return 0

@@ -60,7 +60,7 @@ class Inputs:
 
     def _advise_scaling(self, rows: list[list[tuple[str, Any]]], notes: list[str]) -> None:
         largest = max((abs(cell) for row in rows for _, cell in row if cell is not None), default=0.0)
-        if largest > 10 and not self._options.standardise:
+        if largest > 10 and self._options.kernel and not self._options.standardise:
             notes.append(f"numbers of x reach {min(largest, HUGE):g}: --standardise scales them as they come")
 
     def _pairs(self, record: Record) -> list[tuple[str, Any]]:

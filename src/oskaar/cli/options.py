@@ -48,6 +48,9 @@ def parser() -> Parser:
     replay.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
     replay.add_argument("--resume", metavar="FILE", help="go on with the run that this checkpoint keeps")
     replay.add_argument(
+        "--report", help="a page with curves, restart weights, costs and the worst rounds: report.html"
+    )
+    replay.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
     )
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
@@ -63,6 +66,7 @@ def parser() -> Parser:
     )
     compare.add_argument("--kernel", help="several, with commas")
     compare.add_argument("--lam", help="several, with commas, each on its own")
+    compare.add_argument("--report", help="a page with all their curves: report.html")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
     inspect = commands.add_parser("inspect", help="what a checkpoint, or a file of learner.save, holds")
     inspect.add_argument("file", help="the checkpoint; nothing in it is executed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oskaar.cli.answers import opened
 from oskaar.cli.checkpoint import read_checkpoint
@@ -18,9 +18,13 @@ from oskaar.cli.settings import resumed
 from oskaar.cli.telling import say, table
 from oskaar.readers import read
 
+if TYPE_CHECKING:
+    from oskaar.cli.report import Report
+
 
 def run(options: Any) -> int:
     """Do it, and print what came of it."""
+    report = _report(options)
     kept = read_checkpoint(options.resume) if options.resume else None
     if kept:
         options = resumed(options, kept.settings, options.resume)
@@ -34,6 +38,11 @@ def run(options: Any) -> int:
         require_same(rounds, kept, options)
         done.restore(kept)
         say(f"{options.resume}: going on after {done.began} rounds")
+    if report:
+        done.observer = report.recorder(
+            options.learner, rounds, done.baselines, kept.extra.get("report") if kept else None
+        )
+        done.parts["report"] = done.observer
     with opened(options.out, kept) as done.out:
         done.go(options.chunk, Progress(options.progress, options.limit, not options.budget), keeper)
     result = done.result()
@@ -42,9 +51,21 @@ def run(options: Any) -> int:
         say(f"interrupted: what follows is of the first {done.count} rounds")
     if done.rounds.clipped:
         say(f"{done.rounds.clipped} labels were outside the guessed range and moved to its ends: set the range")
+    if report and done.observer:
+        done.observer.finish(learner)
+        say(f"the report is {report.write(done.observer, result)}")
     stream = sys.stderr if options.out == "-" else sys.stdout
     print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=stream, flush=True)
     return 130 if done.interrupted else 0
+
+
+def _report(options: Any) -> Report | None:
+    """The report that is asked for; what cannot be is refused before the run."""
+    if not options.report:
+        return None
+    from oskaar.cli.report import Report
+
+    return Report(options)
 
 
 def _lines(name: str, result: dict[str, Any]) -> Iterator[str]:

@@ -60,6 +60,11 @@ class Rounds:
         """How many numbers x has; None for named values."""
         return len(self._inputs.names) if self.dense else None
 
+    @property
+    def names(self) -> list[str] | None:
+        """What the numbers of x are called; None for named values."""
+        return list(self._inputs.names) if self.dense else None
+
     def _choose_y(self, columns: list[str], sample: list[Record]) -> None:
         options = self.options
         self.group = options.group or self.table.group

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from oskaar.cli.telling import say
 from oskaar.readers import ReadError
 from oskaar.replays import replay
 
+if TYPE_CHECKING:
+    from oskaar.reports import Recorder
+
 MANY = 5000
 """After so many exact rounds a budget is worth a word."""
 
@@ -31,6 +34,7 @@ class Run:
         self.rounds, self.learner, self.out = rounds, learner, out
         self.parts: dict[str, Any] = {}
         """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
+        self.observer: Recorder | None = None
         self.loss = rounds.labels.loss
         self._company = make_baselines(self.loss) if baselines else {}
         self.count, self.warmup, self.total = 0, 0, 0.0
@@ -47,7 +51,7 @@ class Run:
         stream = iter(self.rounds)
         try:
             with Stopping() as stopping:
-                while rounds := list(islice(stream, chunk)):
+                while rounds := list(islice(stream, self.observer.chunk(chunk) if self.observer else chunk)):
                     with stopping.whole():
                         self._learn(rounds)
                         self.seconds = time.perf_counter() - start
@@ -72,12 +76,14 @@ class Run:
         xs = np.array(xs) if self.rounds.dense and not self.loss.parts else xs
         ys = [r.y for r in rounds]
         self.whole = False
+        start = time.perf_counter()
         try:
             happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         except (ValueError, TypeError, MemoryError) as error:
             where = f"{self.rounds.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
             more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
             raise ReadError(f"{where}: {error}{more}") from error
+        seconds = time.perf_counter() - start
         judged = np.array([not r.warm for r in rounds])
         losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._company.items()}
         before, self.count = self.count, self.count + int(judged.sum())
@@ -85,6 +91,11 @@ class Run:
         self.total += float(happened.losses[judged].sum())
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
+        if self.observer:
+            from oskaar.reports import Chunk
+
+            lines = [r.line for r in rounds]
+            self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         if self.out is not None:
             self.out.write(rounds, happened, before, self.rounds.labels.show)
         self._reading, self.whole = self.rounds.state(), True
@@ -114,6 +125,11 @@ class Run:
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
         self.seconds, self.began = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
+
+    @property
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return list(self.totals)
 
     @property
     def mean_loss(self) -> float | None:

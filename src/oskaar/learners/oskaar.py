@@ -101,9 +101,12 @@ class OSKAAR(OnlineLearner):
         return self._decode(self._space, self._engine.hedged_average(self._inputs.parse(x)))
 
     @exclusive
-    def effective_dimension(self) -> float:
-        """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted."""
-        return float(self._engine.solver.effective_dimension())
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """d_eff = Tr(K (K + lam I)^-1) over the rows seen, with 4 lam in place of lam when shifted.
+
+        probes: an estimate from so many random vectors, in O(t^2) each, where t^3 would take long; None is exact.
+        """
+        return float(self._engine.solver.effective_dimension(probes))
 
     def _takes_scales(self) -> bool:
         return self.kernel is None and self.features is None

@@ -23,6 +23,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
+from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
 from oskaar.learners.mixture import Mixture
 from oskaar.learners.online import OnlineLearner
@@ -150,6 +151,22 @@ class SALAMI(OnlineLearner):
         """The weights (kernels or feature maps, lams), summed over restarts."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
         return weights[: self._experts.kinds].reshape(-1, len(self.lams))
+
+    @exclusive
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """sum_s p_t(s) d_eff(rows since s), over lams and kernels too: how much there is to learn of the world now.
+
+        probes: an estimate from so many random vectors, in O(t^2) each, where t^3 would take long; None is exact.
+
+        >>> from oskaar import SALAMI, kernels, losses
+        >>> learner = SALAMI(losses.ZeroOne("ab"), kernels.Constant(), lam=1.0, restarts=None)
+        >>> round(learner.partial_fit([[0.0]] * 3, "aaa").effective_dimension(), 12)                # 3 / (3 + 1)
+        0.75
+        """
+        alive = self._experts.starts_alive
+        if not len(alive):
+            return 0.0
+        return mixed_dimension(self._experts, self._mixture.weights(self._alive())[:, : len(alive)], probes)
 
     # ---------------------------------------------------------------- the five methods of a learner
 

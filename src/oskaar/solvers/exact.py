@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from oskaar.arrays import Array, Growing, fit_columns, spans
+from oskaar.arrays import Array, Growing, fit_columns, random_signs, spans
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn
 
@@ -164,10 +164,17 @@ class ExactSolver:
         mean: Array = (W * later) @ self.C.view / max(self.rounds, 1)
         return mean
 
-    def effective_dimension(self) -> float:
-        """Tr(K (K + lam I)^-1) = n - lam |L^-1|^2, over all rows; it costs only the rows since the last call."""
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """Tr(K (K + lam I)^-1) = n - lam |L^-1|^2, over all rows; it costs only the rows since the last call.
+
+        probes: the mean of |L^-1 b|^2 for so many random signs b in place of |L^-1|^2, whose deviation is at most
+        sqrt(2 d_eff / probes); None, or where there are fewer rows than that, is exact.
+        """
         done, total = self._trace
         n = self.factor.n
+        if probes is not None and probes < n - done:
+            W = self.factor.forward(random_signs(n, probes).T)
+            return n - self.lam * float(np.sum(W**2)) / probes
         for lo in range(done, n, 512):
             hi = min(lo + 512, n)
             rows = self.factor.rows(lo, hi)

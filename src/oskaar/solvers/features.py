@@ -138,8 +138,8 @@ class FeatureSolver:
         mean: Array = fit_columns(Z, len(total)) @ total / self.rounds
         return mean
 
-    def effective_dimension(self) -> float:
-        """Tr(K (K + lam I)^-1) over all rows, = D - lam Tr(A^-1)."""
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """Tr(K (K + lam I)^-1) over all rows, = D - lam Tr(A^-1), which is quick: no need of probes."""
         P = inverse_factor(self._gram(self.dim))
         return float(len(P) - self.lam * np.sum(P**2))
 

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, random_signs
 from oskaar.solvers.exact import SLACK, not_positive
 from oskaar.solvers.suffixes import SuffixFactor
 
@@ -127,6 +127,28 @@ class RestartSolver:
         late = _in_window(self.starts, self.rows, self.window)
         if not late.all():
             self._drop(late)
+
+    def effective_dimensions(self, probes: int | None = None) -> Array:
+        """d_eff(lam) = sum_{j>=s} 1 - lam q_j |V_j|^2 of the rows since each restart, the oldest first.
+
+        probes: |V_j|^2 as the mean of (V b)_j^2 over so many random signs b; None, or more than the rows, is exact.
+        """
+        n = self.rows
+        estimated = probes is not None and probes < n
+        B = random_signs(n, probes) if estimated and probes else np.eye(n)
+        squares = np.sum(self._times(B) ** 2, axis=0) / (len(B.T) if estimated else 1)
+        shares = 1 - self.lam * self.q * squares
+        dimensions: Array = np.cumsum(shares[::-1])[::-1][self.starts]
+        return dimensions
+
+    def _times(self, B: Array) -> Array:
+        """(V B)^T (m, n), V with the open rows: (6) and (7)."""
+        old, F = self.factor.n, self.H[self.targets :]
+        W: Array = B[old:].T @ F
+        for w, v in zip(W, self.factor.times(B[:old]), strict=True):
+            later = np.cumsum((self.U * v)[:, ::-1], axis=1)[:, ::-1] - self.U * v
+            w[:old] += v - np.einsum("ij,ij->j", F[:, :old], later)
+        return W
 
     def _fold(self) -> None:
         self.factor.fold(self.U, self.H[self.targets :])  # (6)

@@ -1,0 +1,146 @@
+"""The page: one file with its own style and script, and plotly in it, that asks nothing of the network."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from typing import Any
+
+from oskaar.reports import figures
+from oskaar.reports.drawing import Figure
+from oskaar.reports.files import Destination, require_plotly
+from oskaar.reports.parts import escaped, settings, summary, warnings, worst
+from oskaar.reports.recorder import SMALL, Recorder
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+"""Nothing is loaded, whatever is in the file that the run was about."""
+
+
+def write(
+    recorder: Recorder, path: str | os.PathLike[str], result: dict[str, Any] | None = None, **more: Any
+) -> None:
+    """Write the report of a run to a file; see `html`.
+
+    >>> import pathlib, tempfile
+    >>> from oskaar import SALAMI, losses, reports
+    >>> recorder = reports.record(SALAMI(losses.ZeroOne("ab")), [[0.0]] * 60, "a" * 30 + "b" * 30)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "report.html"
+    ...     reports.write(recorder, path, title="a to b")
+    ...     "<h1>a to b</h1>" in path.read_text(encoding="utf-8")
+    True
+    """
+    Destination(path).write(html(recorder, result, **more))
+
+
+def html(
+    recorder: Recorder, result: dict[str, Any] | None = None, *, title: str = "A run of oskaar", command: str = ""
+) -> str:
+    """The page as a text.
+
+    result: what `oskaar replay --json` prints, for the table on top and the settings.
+    command: what to type to do it again. All texts are escaped.
+    """
+    result = result or {}
+    body = [f"<h1>{escaped(title)}</h1>", *warnings(recorder, result), *summary(recorder, result)]
+    if recorder.rounds:
+        body += [*_curves(recorder), *_restarts(recorder), *_costs(recorder), *worst(recorder, result)]
+    return page(title, [*body, *settings(result, command)], plots=bool(recorder.rounds))
+
+
+def page(title: str, body: Iterable[str], plots: bool = True) -> str:
+    """A page around pieces of HTML; its figures are `figure_html`."""
+    require_plotly()
+    from plotly.offline import get_plotlyjs
+
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escaped(title)}</title><link rel="icon" href="data:,"><style>{_own("page.css")}</style>'
+    )
+    scripts = f"<script>{get_plotlyjs()}</script><script>{_own('page.js')}</script>" if plots else ""
+    main = "\n".join(body)
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{main}\n{scripts}\n</body></html>\n'
+
+
+def _own(name: str) -> str:
+    return files("oskaar.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def losses_html(recorder: Recorder) -> Iterator[str]:
+    """Running and rolling mean losses, side by side where there is room."""
+    last = min(recorder.rounds, figures.window(recorder) * recorder.blocks.size)
+    yield '<div class="two">'
+    yield figure_html("running", "Mean loss so far", figures.losses(recorder), "Of all judged rounds up to each.")
+    rolled = figures.losses(recorder, figures.window(recorder))
+    yield figure_html("rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds; fewer at the start.")
+    yield "</div>"
+
+
+def _curves(recorder: Recorder) -> Iterator[str]:
+    yield from losses_html(recorder)
+    if recorder.c_delta is None:
+        about = (
+            "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
+        )
+    else:
+        about = (
+            "The losses less those of the best possible answer to each label. The bound holds for any data: "
+            "2 c &radic;T &radic;(sum of surrogate losses), with c = "
+            f"{recorder.c_delta:.4g}. Tap a name to hide its line"
+            '<span class="mouse">; drag to zoom, double-click to go back</span>.'
+        )
+    yield figure_html("regret", "Regret and its bound", figures.regret(recorder), about)
+
+
+def _restarts(recorder: Recorder) -> Iterator[str]:
+    if not recorder.weights.rounds:
+        yield '<h2>Restarts</h2><p class="soft">This learner does not restart: there are no weights to show.</p>'
+        return
+    found = recorder.changes
+    where = ", ".join(f"{int(change[0]):,}" for change in figures.strongest(recorder))
+    less = f", the {figures.DRAWN} with the most evidence" if len(found) > figures.DRAWN else ""
+    changed = f"{len(found)} found{less}: from round {where}" if found else "none found"
+    about = (
+        "Each column is what the learner believed after that round: since when the world has been as it is. "
+        f"Changes of the world (dotted lines; crosses where they were noticed): {changed}."
+    )
+    yield figure_html("weights", "Restart weights and change points", figures.weights(recorder), about, " tall")
+
+
+def _costs(recorder: Recorder) -> Iterator[str]:
+    yield '<div class="two">'
+    if any(sample.get("dimension") is not None for sample in recorder.samples):
+        about = _dimension(recorder)
+        yield figure_html("dimension", "Effective dimension", figures.dimension(recorder), about)
+    else:
+        yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not tell it.</p></section>'
+    last: dict[str, Any] = next((s for s in reversed(recorder.samples) if "operations" in s), {})
+    about = "Time of the learner alone."
+    if last:
+        about += f" After round {last['round']:,} a round took about {last['operations']:.3g} operations."
+    yield figure_html("cost", "Cost of a round", figures.cost(recorder), about)
+    yield "</div>"
+
+
+def _dimension(recorder: Recorder) -> str:
+    about = "How many directions of the input space there are to learn: Tr K (K + &lambda;I)<sup>-1</sup>"
+    about += ", of the rows since each restart by its weight." if recorder.weights.rounds else "."
+    last = recorder.samples[-1]
+    if last["probes"]:
+        off = (2 * last["dimension"] / last["probes"]) ** 0.5
+        about += f" Estimated after {SMALL} rows; at the end the standard error is at most {off:.2g}."
+    return about
+
+
+def figure_html(key: str, title: str, figure: Figure, about: str, kind: str = "") -> str:
+    """A section with a figure that the script of the page draws; title and about are HTML."""
+    text = json.dumps(figure, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<section><h2>{title}</h2><figure><figcaption>{about}</figcaption><div class="plot{kind}" id="{key}">'
+        f"<noscript>Scripts are off: figures are not drawn.</noscript></div></figure>"
+        f'<script type="application/json" data-figure="{key}">{text}</script></section>'
+    )

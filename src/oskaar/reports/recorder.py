@@ -1,0 +1,203 @@
+"""What a report needs of a run, gathered chunk by chunk in memory that does not grow with the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from oskaar import theory
+from oskaar.arrays import Array
+from oskaar.guards import uninterrupted
+from oskaar.losses import Documents
+from oskaar.replays import Replay
+from oskaar.reports import text
+from oskaar.reports.blocks import Blocks
+from oskaar.reports.weights import Weights
+from oskaar.reports.worst import Bad, Worst
+
+GROWTH = 1.15
+"""Costs and dimensions are looked at when the stream is so many times as long: some 100 times in a million rounds."""
+
+SHARE = 64
+"""Chunks of a run whose weights are recorded are a 64th of the rounds so far: there is something to see early on."""
+
+SMALL, PROBES = 200, 32
+"""Up to 200 rows the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
+
+OWN = ("judged", "regret", "surrogate", "seconds")
+
+
+@dataclass
+class Chunk:
+    """Consecutive rounds that were predicted and learned."""
+
+    learner: Any
+    xs: Any
+    ys: Sequence[Any]
+    happened: Replay
+    others: dict[str, Array] = field(default_factory=dict)
+    """The losses of baselines."""
+    seconds: float = 0.0
+    """What the learner took for them."""
+    judged: Any = None
+    """Which rounds count; None for all of them."""
+    lines: Sequence[int] | None = None
+    """Where they were read."""
+
+
+class Recorder:
+    """The observer of a run: `add` each chunk, then `reports.write`. Plain data, for `to_dict` and back.
+
+    name: what the learner is called. baselines: the names of the others. columns: names of the numbers of x.
+    show: from a label or an answer to what is printed.
+
+    >>> from oskaar import OSKAAR, losses, reports
+    >>> recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0]] * 8, "ab" * 8)
+    >>> recorder.rounds, recorder.mean("learner")
+    (16, 0.0625)
+    >>> Recorder.from_dict(recorder.to_dict()).to_dict() == recorder.to_dict()
+    True
+    """
+
+    def __init__(
+        self,
+        name: str = "learner",
+        baselines: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+        show: Callable[[Any], Any] = lambda label: label,
+    ) -> None:
+        self.name, self.baselines, self.columns, self.show = name, list(baselines), columns, show
+        self.blocks = Blocks([*OWN, "loss", *(f"loss of {other}" for other in self.baselines)])
+        self.weights, self.worst = Weights(), Worst()
+        self.samples: list[dict[str, Any]] = []
+        self.changes: list[list[float]] = []
+        self.c_delta: float | None = None
+        self.gap = 0.0
+        self.rows = 0
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were recorded, judged or not."""
+        return self.blocks.rounds
+
+    def chunk(self, most: int) -> int:
+        """How many rounds to do at a time, at most so many: fewer at the start where weights are to be seen."""
+        if self.rounds and not self.weights.rounds:
+            return most
+        return min(most, max(8, self.rounds // SHARE))
+
+    def mean(self, name: str) -> float | None:
+        """The mean loss of the learner or of a baseline over the judged rounds; None where there were none."""
+        judged = float(self.blocks["judged"].sum())
+        key = "loss" if name == self.name else f"loss of {name}"
+        return float(self.blocks[key].sum()) / judged if judged else None
+
+    def add(self, chunk: Chunk) -> None:
+        """Rounds that were learned just now. Control-C waits for it."""
+        if not chunk.happened.rounds:
+            return
+        with uninterrupted():
+            before = self.rounds
+            parts = getattr(getattr(chunk.learner, "loss", None), "parts", False)
+            self.rows += sum(map(text.count, chunk.xs)) if parts else chunk.happened.rounds
+            self._add_curves(chunk)
+            self._add_worst(chunk, before)
+            self._add_learner(chunk.learner)
+
+    def _add_curves(self, chunk: Chunk) -> None:
+        n = chunk.happened.rounds
+        judged = np.ones(n) if chunk.judged is None else np.asarray(chunk.judged, dtype=float)
+        surrogate = chunk.happened.surrogate_losses
+        losses = [chunk.happened.losses, *(chunk.others[name] for name in self.baselines)]
+        own = [
+            judged,
+            np.diff(chunk.happened.regret, prepend=0.0),
+            np.zeros(n) if surrogate is None else surrogate,
+            np.full(n, chunk.seconds / n),
+        ]
+        self.blocks.add(np.array([*own, *(judged * each for each in losses)]))
+
+    def _add_worst(self, chunk: Chunk, before: int) -> None:
+        happened, surrogate = chunk.happened, chunk.happened.surrogate_losses
+        loss = getattr(chunk.learner, "loss", None)
+
+        def make(i: int) -> Bad:
+            line = None if chunk.lines is None else int(chunk.lines[i])
+            x, y, z = chunk.xs[i], self.show(chunk.ys[i]), happened.predictions[i]
+            answer = None if z is None else self.show(z)
+            bad = Bad(0.0, 0.0, before + i + 1, line)
+            if loss is None or not loss.parts:
+                return replace(bad, x=text.row(x, self.columns), y=text.value(y), z=text.value(answer))
+            n = text.count(x)
+            ranked = (
+                isinstance(loss, Documents) and z is not None
+            )  # z is an order: the place of each document says more
+            shown = text.parts([f"place {place + 1}" for place in np.argsort(z)] if ranked else answer, n)
+            return replace(bad, x=text.rows(x, self.columns), y=text.parts(y, n), z=shown, alike=not ranked)
+
+        losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
+        self.worst.add(losses, np.zeros(len(losses)) if surrogate is None else surrogate, make)
+
+    def finish(self, learner: Any) -> None:
+        """Look at the learner once more at the end, where it is about to be reported."""
+        if self.rounds:
+            self._add_learner(learner, last=True)
+
+    def _add_learner(self, learner: Any, last: bool = False) -> None:
+        if hasattr(learner, "regret_bound") and np.isfinite(learner.space.c_delta):
+            self.c_delta = float(learner.space.c_delta)
+            exact = theory.comparison_bound(learner.rounds, self.c_delta, learner.surrogate_loss)
+            self.gap = max(0.0, learner.regret_bound() - exact)
+        if hasattr(learner, "restart_weights"):
+            self.changes = [[change.round, change.detected, change.evidence] for change in learner.change_points()]
+            if self.weights.due(self.rounds) or (last and self.rounds > self.weights.rounds[-1]):
+                self.weights.add(self.rounds, *learner.restart_weights())
+        before = self.samples[-1]["round"] if self.samples else 0
+        if self.rounds >= GROWTH * before or (last and self.rounds > before):
+            self.samples.append(_sample(learner, self.rounds, self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as JSON knows it, for a checkpoint."""
+        return {
+            "name": self.name,
+            "baselines": list(self.baselines),
+            "blocks": self.blocks.to_dict(),
+            "weights": self.weights.to_dict(),
+            "worst": self.worst.to_dict(),
+            "samples": [dict(sample) for sample in self.samples],
+            "changes": [list(change) for change in self.changes],
+            "c_delta": self.c_delta,
+            "gap": self.gap,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: dict[str, Any],
+        columns: Sequence[str] | None = None,
+        show: Callable[[Any], Any] = lambda label: label,
+    ) -> Recorder:
+        """From `to_dict`, to go on with."""
+        recorder = cls(data["name"], data["baselines"], columns, show)
+        recorder.blocks = Blocks.from_dict(data["blocks"])
+        recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
+        recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
+        recorder.c_delta, recorder.gap, recorder.rows = data["c_delta"], data["gap"], data["rows"]
+        return recorder
+
+
+def _sample(learner: Any, rounds: int, rows: int) -> dict[str, Any]:
+    """What is looked at now and then, because it takes a while."""
+    sample: dict[str, Any] = {"round": rounds}
+    if hasattr(learner, "cost"):
+        cost = learner.cost()
+        sample |= {"bytes": int(cost.bytes), "operations": int(cost.operations)}
+    if hasattr(learner, "effective_dimension"):
+        kernel = getattr(learner, "budget", None) is None and getattr(learner, "features", None) is None
+        sample["probes"] = PROBES if kernel and rows > SMALL else None
+        sample["dimension"] = float(learner.effective_dimension(sample["probes"]))
+    return sample
