@@ -1,6 +1,7 @@
 """The site is built without a warning and without the net, has every public name, and no link is dead."""
 
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -36,7 +37,8 @@ def build(folder):
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", "api", "__pycache__"))
     shutil.copy(ROOT / "CHANGELOG.md", folder)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "docs", "html"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    env = {**os.environ, "PYTHONPATH": str(Path(oskaar.__file__).parents[1])}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return folder / "html"
 
