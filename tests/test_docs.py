@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
-MODULES = [
+MODULES = (
     "checks",
     "drifts",
     "features",
@@ -29,7 +29,7 @@ MODULES = [
     "state",
     "streams",
     "theory",
-]
+)
 
 
 def build(folder):
