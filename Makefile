@@ -36,6 +36,7 @@ bench: $(STAMP)-bench
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
+	OPENBLAS_NUM_THREADS=1 $(RUN) examples/tutorial_pictures.py
 
 theory: $(STAMP)-bench
 	OPENBLAS_NUM_THREADS=1 $(RUN) examples/theory

@@ -168,6 +168,7 @@ def choosing():
             (budgets, [run(OSKAAR(loss, budget=b)) for b in budgets]),
             (etas, [run(SALAMI(loss, eta=eta)) for eta in etas]),
         ]
+        print(f"  {name}: repeat the last {run(RepeatLast(loss)):.3f}, majority {run(MostFrequent(loss)):.3f}")
         for axes, (xs, values) in zip(panels, curves, strict=True):
             axes.plot(xs, values, color=color, marker="o", ms=4, label=name)
             print(f"  {name}: {dict(zip(xs, np.round(values, 3).tolist(), strict=True))}", flush=True)
