@@ -10,6 +10,8 @@ examples                with their prompts are examples
 
 import re
 
+from docutils import nodes
+
 FIELD = re.compile(r"^([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): (\S.*)$")
 NUMBER = re.compile(r"^(\d+|[A-Za-z])([.)])(?=\s|$)")
 ANY_TUPLE = r"~?(?:typing\.)?tuple\[~?(?:typing\.)?Any, \.\.\.\]"
@@ -110,6 +112,14 @@ def convert(app, what, name, thing, options, lines):
         lines[:] = converted(lines)
 
 
+def trim(app, doctree):
+    """Code without the empty line that doctests in Markdown need before the fence."""
+    for node in doctree.findall(nodes.literal_block):
+        text = node.astext().rstrip()
+        if len(node.children) == 1:
+            node.rawsource, node.children = text, [nodes.Text(text)]
+
+
 def shorten(app, what, name, thing, options, signature, returns):
     """An array is an Array, as in the code."""
     return tuple(ARRAY.sub("Array", text) if text else text for text in (signature, returns))
@@ -123,6 +133,7 @@ def skip(app, what, name, thing, skipped, options):
 def setup(app):
     """Sphinx calls this."""
     app.connect("autodoc-process-signature", shorten)
+    app.connect("doctree-read", trim)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", convert)
     return {"parallel_read_safe": True}
