@@ -145,6 +145,65 @@ def endless():
     save(figure, "tutorials/endless.svg")
 
 
+def rankings():
+    jobs = local_data.us_employment()
+    industries = [
+        *("mining_and_logging", "construction", "manufacturing", "wholesale_trade", "retail_trade", "utilities"),
+        *("transportation_and_warehousing", "information", "financial_activities", "government", "other_services"),
+        *("professional_and_business_services", "education_and_health_services", "leisure_and_hospitality"),
+    ]
+    growth = np.diff(np.log(jobs[industries].to_numpy(dtype=float)), axis=0)
+    X, orders = streams.standardised(growth[:-1]), [tuple(np.argsort(-g, kind="stable").tolist()) for g in growth[1:]]
+    loss, months = losses.Kendall(14), np.asarray(jobs["month"], dtype="datetime64[D]")[2:]
+    learners = {
+        "SALAMI": (SALAMI(loss), BLUE),
+        "repeat the last": (RepeatLast(loss), GREY),
+        "the long-run order": (OSKAAR(loss, kernels.Constant(1.0)), "0.8"),
+    }
+    figure, axes = plt.subplots(figsize=(7.5, 3), layout="constrained")
+    for name, (learner, color) in learners.items():
+        axes.plot(months, smooth(replay(learner, X, orders).losses, 12), color=color, label=name)
+    axes.set(ylabel="pairs in the wrong order,\nlast 12 months", ylim=(0.1, 0.6))
+    axes.legend(frameon=False, ncols=3, loc="lower right")
+    save(figure, "tutorials/rankings.svg")
+
+
+class Months(losses.Loss):
+    """Months between two months, round the year: docs/tutorials/own-loss.md."""
+
+    SIGNS = np.where((np.arange(12)[:, None] - np.arange(6)) % 12 < 6, 1.0, -1.0)
+    p, c_delta = 6, 3.0
+
+    def loss(self, z, y):
+        return float(np.sum(self.SIGNS[z] != self.SIGNS[y]))
+
+    def embed(self, y):
+        return self.SIGNS[y] / np.sqrt(6)
+
+    def decode(self, g):
+        return int(np.argmax(self.SIGNS @ g))
+
+
+def own_loss():
+    table = local_data.seattle_weather().sample(frac=1.0, random_state=0)
+    X = streams.standardised(table[["precipitation", "temp_max", "temp_min", "wind"]].to_numpy(dtype=float))
+    months = (table["date"].dt.month - 1).tolist()
+    figure, panels = plt.subplots(1, 3, figsize=(8, 3.1), layout="constrained", sharey=True)
+    titles = {"Months, round the year": Months(), "Ordinal, December is last": losses.Ordinal(12)}
+    titles["ZeroOne, all alike"] = losses.ZeroOne(range(12))
+    for axes, (title, loss) in zip(panels, titles.items(), strict=True):
+        answers = replay(OSKAAR(loss), X, months).predictions
+        table = np.zeros((12, 12))
+        np.add.at(table, (months, answers), 1)
+        off = np.mean([Months()(z, y) for z, y in zip(answers, months, strict=True)])
+        axes.imshow(table / table.sum(axis=1, keepdims=True), cmap="Blues", vmin=0, vmax=0.6)
+        axes.set(title=f"{title}:\n{off:.2f} months off", xlabel="answered")
+        axes.set_xticks(range(12), labels="JFMAMJJASOND")
+        axes.set_yticks(range(12), labels="JFMAMJJASOND")
+    panels[0].set(ylabel="true month")
+    save(figure, "tutorials/own-loss.svg")
+
+
 def choosing():
     """Mean loss against lam, lengthscale, eta and budget on two streams."""
     _, Xw, weather_labels = days()
@@ -184,7 +243,7 @@ def choosing():
 
 
 if __name__ == "__main__":
-    pictures = (weather, drift, tags, endless, choosing)
+    pictures = (weather, drift, tags, rankings, own_loss, endless, choosing)
     for picture in pictures:
         if len(sys.argv) == 1 or picture.__name__ in sys.argv[1:]:
             picture()
