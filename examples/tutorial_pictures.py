@@ -188,7 +188,7 @@ def own_loss():
     table = local_data.seattle_weather().sample(frac=1.0, random_state=0)
     X = streams.standardised(table[["precipitation", "temp_max", "temp_min", "wind"]].to_numpy(dtype=float))
     months = (table["date"].dt.month - 1).tolist()
-    figure, panels = plt.subplots(1, 3, figsize=(8, 3.1), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(8, 3.8), layout="constrained", sharey=True)
     titles = {"Months, round the year": Months(), "Ordinal, December is last": losses.Ordinal(12)}
     titles["ZeroOne, all alike"] = losses.ZeroOne(range(12))
     for axes, (title, loss) in zip(panels, titles.items(), strict=True):
