@@ -13,9 +13,11 @@ import re
 from docutils import nodes
 
 FIELD = re.compile(r"^([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): (\S.*)$")
+EQUATION = re.compile(r" {5,}(\(\d+\))$", re.MULTILINE)
 NUMBER = re.compile(r"^(\d+|[A-Za-z])([.)])(?=\s|$)")
 ANY_TUPLE = r"~?(?:typing\.)?tuple\[~?(?:typing\.)?Any, \.\.\.\]"
 ARRAY = re.compile(rf"~?(?:numpy\.)?ndarray\[{ANY_TUPLE}, ~?(?:numpy\.)?dtype\[~?(?:numpy\.)?float64\]\]")
+PAGE = re.compile(r"\bdocs/([\w-]+)\.md\b")
 SPECIAL = re.compile(r"([\\*_|<>\[\]`])")
 
 
@@ -24,9 +26,14 @@ def escaped(text):
 
     >>> escaped("`a_b` bounds |g*|_")
     '``a_b`` bounds \\|g\\*\\|\\_'
+    >>> escaped("late (docs/late-labels.md)")
+    'late (:doc:`docs/late-labels.md </late-labels>`)'
     """
     parts = re.split(r"``?([^`]+)``?", text)
-    plain = "".join(f"``{part}``" if i % 2 else SPECIAL.sub(r"\\\1", part) for i, part in enumerate(parts))
+    plain = "".join(
+        f"``{part}``" if i % 2 else PAGE.sub(r":doc:`\g<0> </\1>`", SPECIAL.sub(r"\\\1", part))
+        for i, part in enumerate(parts)
+    )
     return NUMBER.sub(r"\1\\\2", plain)  # not the first item of a numbered list
 
 
@@ -49,6 +56,9 @@ def indent(line):
 
 def converted(lines):
     r"""The docstring as reStructuredText.
+
+    >>> converted(["Two rows.", "", ">>> x", "[[0],", " [1]]"])[2:]
+    ['>>> x', '[[0],', ' [1]]', '']
 
     >>> converted(["Sum.", "", "    a_1 + a_2", "", "n: how many", "    terms", ">>> 1"])
     ['Sum.', '', '::', '', '    a_1 + a_2', '', '- **n**: how many terms', '', '>>> 1', '']
@@ -74,8 +84,9 @@ def _split(runs):
         for i, line in enumerate(run):
             example = line.lstrip().startswith(">>>") and not run[start].lstrip().startswith(">>>")
             deeper = indent(line) > 0 and indent(run[start]) == 0 and not any(map(_is_item, run[start:i]))
-            back = indent(line) == 0 and indent(run[start]) > 0 and not run[start].lstrip().startswith(">>>")
-            if i > start and (example or deeper or back):
+            back = indent(line) == 0 and indent(run[start]) > 0
+            inside = run[start].lstrip().startswith(">>>")
+            if i > start and (example or ((deeper or back) and not inside)):
                 yield run[start:i]
                 start = i
         yield run[start:]
@@ -113,9 +124,9 @@ def convert(app, what, name, thing, options, lines):
 
 
 def trim(app, doctree):
-    """Code without the empty line that doctests in Markdown need before the fence."""
+    """Code without the empty line that doctests in Markdown need before the fence; numbers of equations close by."""
     for node in doctree.findall(nodes.literal_block):
-        text = node.astext().rstrip()
+        text = EQUATION.sub(r"    \1", node.astext().rstrip())
         if len(node.children) == 1:
             node.rawsource, node.children = text, [nodes.Text(text)]
 
