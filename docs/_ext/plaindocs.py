@@ -13,6 +13,7 @@ import re
 from docutils import nodes
 
 FIELD = re.compile(r"^([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): (\S.*)$")
+EMPHASIS = re.compile(r"(?<![^\s(])(\*\*?)(?=[A-Za-z])([^*]*[A-Za-z])\1(?![^\s.,;:)])")
 EQUATION = re.compile(r" {5,}(\(\d+\))$", re.MULTILINE)
 NUMBER = re.compile(r"^(\d+|[A-Za-z])([.)])(?=\s|$)")
 ANY_TUPLE = r"~?(?:typing\.)?tuple\[~?(?:typing\.)?Any, \.\.\.\]"
@@ -26,15 +27,23 @@ def escaped(text):
 
     >>> escaped("`a_b` bounds |g*|_")
     '``a_b`` bounds \\|g\\*\\|\\_'
+    >>> escaped("*any* y: g* <= **two** g*")
+    '*any* y: g\\* \\<= **two** g\\*'
     >>> escaped("late (docs/late-labels.md)")
     'late (:doc:`docs/late-labels.md </late-labels>`)'
     """
     parts = re.split(r"``?([^`]+)``?", text)
-    plain = "".join(
-        f"``{part}``" if i % 2 else PAGE.sub(r":doc:`\g<0> </\1>`", SPECIAL.sub(r"\\\1", part))
-        for i, part in enumerate(parts)
-    )
+    plain = "".join(f"``{part}``" if i % 2 else _marked(part) for i, part in enumerate(parts))
     return NUMBER.sub(r"\1\\\2", plain)  # not the first item of a numbered list
+
+
+def _marked(text):
+    """Plain text with emphasis kept and pages linked."""
+    plain, *marks = EMPHASIS.split(text)
+    out = SPECIAL.sub(r"\\\1", plain)
+    for stars, inside, after in zip(marks[::3], marks[1::3], marks[2::3], strict=True):
+        out += stars + SPECIAL.sub(r"\\\1", inside) + stars + SPECIAL.sub(r"\\\1", after)
+    return PAGE.sub(r":doc:`\g<0> </\1>`", out)
 
 
 def blocks(lines):
