@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports
 
-.PHONY: demo test test-slow lint bench plots theory study clean
+.PHONY: demo docs test test-slow lint bench plots theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -15,9 +15,13 @@ $(STAMP)-%: pyproject.toml
 demo: $(STAMP)-demo
 	$(RUN) examples/demo.py
 
+docs: $(STAMP)-docs
+	$(RUN) -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 lint: $(STAMP)-dev
-	$(RUN) -m ruff check conftest.py src tests benchmarks examples study
-	$(RUN) -m ruff format --check conftest.py src tests benchmarks examples study
+	$(RUN) -m ruff check conftest.py docs/conf.py docs/_ext src tests benchmarks examples study
+	$(RUN) -m ruff format --check conftest.py docs/conf.py docs/_ext src tests benchmarks examples study
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
@@ -32,6 +36,7 @@ bench: $(STAMP)-bench
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
+	OPENBLAS_NUM_THREADS=1 $(RUN) examples/tutorial_pictures.py
 
 theory: $(STAMP)-bench
 	OPENBLAS_NUM_THREADS=1 $(RUN) examples/theory
@@ -40,4 +45,4 @@ study: $(STAMP)-study
 	$(RUN) -m study --jobs 2 --docs
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

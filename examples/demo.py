@@ -61,7 +61,7 @@ def main():
     print(f"{'ms':>6}" + "".join(f"{1e3 * s / len(STREAM):>20.2f}" for s in seconds.values()) + "   a gene\n")
     again_on_file(loss, seconds["OSKAAR"], np.mean(scores["OSKAAR"]))
     print("The best of 11 stream methods in a published study of this set has 0.652 (GOOWE-ML, CIKM 2018).")
-    print("OSKAAR's kernel and lam were chosen with this stream in view; chosen online they give 0.654 (README).\n")
+    print("OSKAAR's kernel and lam were chosen with this stream in view; chosen online, 0.654 (docs/results.md).\n")
     print("What to try next:")
     print("  - your own stream:     learner.predict_one(x), then learner.learn_one(x, y)")
     print("  - a stream on file:    oskaar.replay(learner, X, ys), as above")

@@ -12,7 +12,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.drifts import Drifting, drifting
 
-__all__ = ["Drifting", "drifting", "read_arff", "standardised"]
+__all__ = ["Drifting", "Sentence", "drifting", "read_arff", "read_conllu", "standardised"]
 
 
 def standardised(X: Array) -> Array:
