@@ -204,6 +204,101 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
     return estimates, weights, experts
 
 
+# ------------------------------------------------------------------ nothing given: scales, company, a scaled rate
+
+
+def unit_kernel(rows):
+    """Gaussian(sqrt d) + 1 on (x - mean) / deviation of these rows, each feature cut off at -5 and 5.
+
+    A feature that has not moved has a billionth of its size for a deviation.
+    """
+    columns = [[row[j] for row in rows] for j in range(len(rows[0]))]
+    means = [sum(c) / len(c) for c in columns]
+    spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
+    spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
+
+    def units(x):
+        return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
+
+    return lambda x, y: gaussian(units(x), units(y), len(x) ** 0.5) + 1
+
+
+def scales_taken(ends):
+    """How many rows the scales are of, before each round and after the last: 0, or at 4, 8, ..., 512 rows or more."""
+    of, due, found = 0, 4, []
+    for rows in [0, *ends]:
+        if due <= rows and due <= 512:
+            of = rows
+            while due <= rows:
+                due *= 2
+        found.append(of)
+    return found
+
+
+def kernel_in_force(X, taken):
+    return unit_kernel(X[:taken]) if taken else lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1
+
+
+def untuned_oskaar(X, Phi, ends, lam):
+    """g_hat of every round (rows [ends[t - 1], ends[t])), all learned anew each time with the kernel of the moment."""
+    X, estimates = [list(x) for x in X], np.zeros_like(Phi)
+    for lo, hi, taken in zip([0, *ends], ends, scales_taken(ends)):
+        estimates[lo:hi] = kaar(kernel_in_force(X, taken), X[:lo], Phi[:lo], X[lo:hi], lam)
+    return estimates
+
+
+def ridge(K, Phi, past, now, lam):
+    """argmin_g sum_past |phi - g(x)|^2 + lam |g|^2, at the rows now: no hedge."""
+    return K[np.ix_(now, past)] @ np.linalg.solve(K[np.ix_(past, past)] + lam * np.eye(len(past)), Phi[past])
+
+
+def company_salami(Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, project=True, window=None, lives=None):
+    """SALAMI with, for each restart, each kind a second time without its hedge, and one that says phi(y_{t-1}).
+
+    These have a prior weight of e^-4, and a scaled rate is eta over the mean of 1 and the mixture's losses so far.
+    Returns the mixture's estimates and the weights p_t of each round, (restarts, kinds).
+    """
+    kinds = [(say, K, lam) for say in ([expert, ridge] if company else [expert]) for K in Ks for lam in lams]
+    prior = [1.0] * (len(Ks) * len(lams)) + [np.exp(-4.0)] * (len(Ks) * len(lams) + 1) * company
+    begins, T = [0, *ends[:-1]], len(ends)
+    estimates, weights = np.zeros_like(Phi), []
+    losses, own = np.zeros((T, len(prior), T)), [1.0]
+    for t, (lo, hi) in enumerate(zip(begins, ends)):
+        alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
+        alive = [s for s in alive if lives is None or lives(s, t)]
+        said = {}
+        for s in alive:
+            G = [say(K, Phi, np.arange(begins[s], lo), np.arange(lo, hi), lam) for say, K, lam in kinds]
+            G = [projected(g) if project else g for g in G]
+            said[s] = G + [Phi[lo - 1 : lo] if t else np.zeros((1, Phi.shape[1]))] * company
+        rate = eta / np.mean(own) if scaled else eta
+        total = np.array([[losses[s, i, :t].sum() for i in range(len(prior))] for s in alive])
+        p = np.array(prior) * np.exp(-rate * (total - total.min()))
+        p = p / p.sum()
+        estimates[lo:hi] = sum(p[a, i] * g for a, s in enumerate(alive) for i, g in enumerate(said[s]))
+        weights.append(p)
+        own.append(mean_square(Phi[lo:hi], estimates[lo:hi]))
+        losses[:, :, t] = own[-1]
+        for s in alive:
+            losses[s, :, t] = [mean_square(Phi[lo:hi], g) for g in said[s]]
+    return estimates, weights
+
+
+def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), **settings):
+    """The estimates and weights of every round, from a SALAMI that has learned all with the kernel of the moment."""
+    X, taken = [list(x) for x in X], scales_taken(ends)
+    estimates, weights = np.zeros_like(Phi), []
+    while len(weights) < len(ends):
+        first = len(weights)
+        last = max(t for t in range(len(ends)) if taken[t] == taken[first])  # the same kernel until then
+        K = gram(kernel_in_force(X, taken[first]), X[: ends[last]], X[: ends[last]])
+        G, p = company_salami([K], Phi[: ends[last]], ends[: last + 1], lams, **settings)
+        lo = ends[first - 1] if first else 0
+        estimates[lo : ends[last]] = G[lo:]
+        weights += p[first:]
+    return estimates, weights
+
+
 # ------------------------------------------------------------------ features
 
 
