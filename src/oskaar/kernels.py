@@ -388,8 +388,9 @@ class Standardised(Kernel):
         rows = X.toarray() if is_sparse(X) else _rows(X)
         if rows.shape[1] != len(self.scales):
             raise ValueError(f"rows must have {len(self.scales)} features, one for each scale, got {rows.shape[1]}.")
-        units: Array = rows - np.array(self.centres)
-        units /= np.array(self.scales)
+        with np.errstate(over="ignore"):  # what is infinitely far is cut off too
+            units: Array = rows - np.array(self.centres)
+            units /= np.array(self.scales)
         return np.clip(units, -LIMIT, LIMIT, out=units)
 
     def __repr__(self) -> str:
