@@ -330,6 +330,8 @@ class OnlineLearner(Predictor):
     def _require_space(self, block: Block) -> None:
         if self.max_bytes is not None:
             wanted = self._held() + self._growth(block.n) + self._inputs.size_of(block)
+            if self._early is not None and waits_for_scales(block):
+                wanted += self._early.growth(block, self._space.p)
             require_space(wanted, self.max_bytes, self.advice)
 
     def _like_new(self) -> Self:
@@ -381,12 +383,13 @@ class OnlineLearner(Predictor):
         _require_parts(len(Phi), block.n)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
+        early, again = self._scales_after(block, Phi, [block.n], spaces[1])
         with uninterrupted():
             self._torn = True
             self._update(forecast, Phi, spaces[1])
             self._commit(block, spaces[1], happened)
             self._torn = False
-            self._take_scales(block, Phi, [block.n])
+            self._take_scales(early, again)
         return happened
 
     def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
@@ -401,43 +404,44 @@ class OnlineLearner(Predictor):
             return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
         answers = self._answers(spaces, ahead.G, ends)
         happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
+        early, again = self._scales_after(chunk, Phi, ends, spaces[-1])
         with uninterrupted():
             self._torn = True
             self._append(ahead)
             self._commit(chunk, spaces[-1], happened)
             self._torn = False
-            self._take_scales(chunk, Phi, ends)
+            self._take_scales(early, again)
         return [happened]
 
-    def _take_scales(self, block: Block, Phi: Array, ends: Any) -> None:
-        """Learn all again with the default kernel in the units of the rows so far, where it is time."""
-        early = self._early
-        if early is None:
-            return
-        if not waits_for_scales(block):
-            self._early = None
-            return
-        early.add(block, Phi, ends)
+    def _scales_after(self, block: Block, Phi: Array, ends: Any, space: Space) -> tuple[Early | None, Self | None]:
+        """The rows that wait for scales after these rounds; and, where it is time, a learner in the units of all."""
+        if self._early is None or not waits_for_scales(block):
+            return None, None
+        early = self._early.with_rounds(block, Phi, ends)
         if early.until_due > 0:
-            return
-        again = self._learned_again(early)
-        early.advance()
-        kept = {name: getattr(self, name) for name in ACCOUNTS}
-        behind = self.surrogate_loss - again.surrogate_loss
-        self.__dict__.update({**again.__dict__, **kept, "_behind": behind})  # in one step
-        self._early = None if early.over else early
+            return early, None
+        return early.later(), self._learned_again(early, space)
 
-    def _learned_again(self, early: Early) -> Self:
+    def _take_scales(self, early: Early | None, again: Self | None) -> None:
+        """Go on as the learner that has learned all again; what was paid stays."""
+        if again is not None:
+            kept = {name: getattr(self, name) for name in ACCOUNTS}
+            behind = self.surrogate_loss - again.surrogate_loss
+            self.__dict__.update({**again.__dict__, **kept, "_behind": behind})  # in one step
+        self._early = early
+
+    def _learned_again(self, early: Early, space: Space) -> Self:
+        """A learner that has learned all rounds with the default kernel in the units of their rows."""
         again = self._like_new()
         again._early = None
         again._start_anew(early.kernel())
-        block, Phi, ends = early.everything(self._space.p)
+        block, Phi, ends = early.everything(space.p)
         start = 0
         while start < len(ends):
             first = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, first + again._room(), side="right")))
             chunk, inside = block.part(first, int(ends[stop - 1])), ends[start:stop] - first
-            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, self._space)
+            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, space)
             start = stop
         return again
 

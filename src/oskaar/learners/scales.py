@@ -9,6 +9,7 @@ of the theorem is that of the present kernel, plus `behind`, what was paid less 
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,16 @@ from oskaar.rows import nbytes
 FIRST, LAST = 4, 512
 """Numbers of rows at which scales are taken: powers of 2 from the first to the last."""
 
+PER_ROW = 128
+"""Bytes that keeping a row takes beside its numbers."""
+
 
 class Early:
-    """The first rows, as they came, with their targets, while scales may still change.
+    """The first rows, as they came, with their targets, while scales may still change. A value; `with_rounds` adds.
 
-    >>> early = Early()
-    >>> early.until_due
-    4
-    >>> early.add(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2])
-    >>> early.rows, early.until_due
-    (2, 2)
+    >>> early = Early().with_rounds(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2])
+    >>> early.rows, early.until_due, Early().until_due
+    (2, 2, 4)
     """
 
     def __init__(self) -> None:
@@ -45,22 +46,23 @@ class Early:
         """Rows that may come before scales are taken."""
         return self.due - self.rows
 
-    def add(self, block: Block, Phi: Array, ends: Any) -> None:
-        """Remember rounds."""
-        self._blocks.append(np.array(block.rows))
-        self._targets.append(Phi)
-        self._ends += [self.rows + int(end) for end in ends]
-        self.rows += block.n
+    def with_rounds(self, block: Block, Phi: Array, ends: Any) -> Early:
+        """These rounds too."""
+        other = Early()
+        other.rows, other.due = self.rows + block.n, self.due
+        other._blocks = [*self._blocks, np.array(block.rows)]
+        other._targets = [*self._targets, Phi]
+        other._ends = self._ends + [self.rows + int(end) for end in ends]
+        return other
 
-    def advance(self) -> None:
-        """Wait for the next power of 2."""
-        while self.due <= self.rows:
-            self.due *= 2
-
-    @property
-    def over(self) -> bool:
-        """Whether scales stay as they are from now on."""
-        return self.rows >= LAST
+    def later(self) -> Early | None:
+        """The same rows, which wait for the next power of 2; None where scales stay as they are from now on."""
+        if self.rows >= LAST:
+            return None
+        other = copy.copy(self)
+        while other.due <= other.rows:
+            other.due *= 2
+        return other
 
     def kernel(self) -> Kernel:
         """The default kernel in the units of the rows so far."""
@@ -71,10 +73,10 @@ class Early:
         Phi = np.concatenate([fit_columns(part, p) for part in self._targets])
         return Block(np.concatenate(self._blocks), self.rows), Phi, np.array(self._ends, dtype=np.intp)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that is held."""
-        return sum(nbytes(part) for part in (*self._blocks, *self._targets)) + 32 * len(self._ends)
+    @staticmethod
+    def growth(block: Block, p: int) -> int:
+        """An upper bound of the memory that keeping a block with targets in p coordinates takes."""
+        return nbytes(block.rows) + block.n * (8 * p + PER_ROW)
 
 
 def waits_for_scales(block: Block) -> bool:
