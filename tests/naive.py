@@ -240,7 +240,7 @@ def kernel_in_force(X, taken):
 
 
 def untuned_oskaar(X, Phi, ends, lam):
-    """g_hat of every round (rows [ends[t - 1], ends[t])), all learned anew each time with the kernel of the moment."""
+    """g_hat of every round (rows [ends[t - 1], ends[t])), all learned anew with the kernel of the moment."""
     X, estimates = [list(x) for x in X], np.zeros_like(Phi)
     for lo, hi, taken in zip([0, *ends], ends, scales_taken(ends)):
         estimates[lo:hi] = kaar(kernel_in_force(X, taken), X[:lo], Phi[:lo], X[lo:hi], lam)

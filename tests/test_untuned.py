@@ -1,0 +1,513 @@
+"""What a learner does when no kernel is given: scales of the rows, company, and a rate in units of the loss."""
+
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from strategies import labels_of, lams, rows, small_losses
+
+import oskaar
+from oskaar import OSKAAR, SALAMI, BatchILE, features, kernels, losses, replay
+
+MODES = pytest.mark.parametrize("restarts", ["all", "geometric", None])
+MAKE = {
+    "oskaar": lambda loss, **settings: OSKAAR(loss, **settings),
+    "shifted": lambda loss, **settings: OSKAAR(loss, shifted=True, **settings),
+    "oskaar, budget": lambda loss, **settings: OSKAAR(loss, budget=7, **settings),
+    "salami": lambda loss, **settings: SALAMI(loss, **settings),
+    "salami, geometric": lambda loss, **settings: SALAMI(loss, restarts="geometric", **settings),
+    "salami, window": lambda loss, **settings: SALAMI(loss, window=9, **settings),
+    "salami, budget": lambda loss, **settings: SALAMI(loss, budget=7, **settings),
+}
+makes = pytest.mark.parametrize("make", MAKE)
+
+
+def lives(restarts):
+    """Which experts are alive; rounds from 0."""
+    if restarts == "all":
+        return None
+    if restarts is None:
+        return lambda s, t: s == 0
+    return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
+
+
+def one_each(X):
+    """Where rounds of one row end."""
+    return list(range(1, len(X) + 1))
+
+
+@st.composite
+def odd_rows(draw, max_rounds=20):
+    """Rows in any units, some with a column that stays, one row that is far out, or a column that moves late."""
+    X = draw(rows(max_rounds=max_rounds)) * draw(st.sampled_from([1.0, 1e-6, 1e5])) + draw(
+        st.sampled_from([0.0, 3.0])
+    )
+    if len(X):
+        if draw(st.booleans()):
+            X[:, 0] = draw(st.sampled_from([0.0, 3.0, -0.1]))
+        if draw(st.booleans()):
+            X[draw(st.integers(0, len(X) - 1)), -1] = draw(st.sampled_from([1e9, -1e100]))
+        if draw(st.booleans()):
+            X[: len(X) // 2, -1] = 0.25
+    return X
+
+
+def stream(n, width=3, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, width)) * 10.0 ** np.arange(width) + 5.0
+    return X, [int(abs(x[0] - 5.0) * classes) % classes for x in X]
+
+
+# ------------------------------------------------------------------ against the definitions
+
+
+@given(st.data(), odd_rows(), lams())
+def test_oskaar_is_the_definition(data, X, lam):
+    """Every g_hat_t, in turn and in chunks."""
+    loss = data.draw(small_losses())
+    ys = data.draw(st.lists(labels_of(loss), min_size=len(X), max_size=len(X)))
+    if not ys:
+        return
+    Phi = np.array([loss.embed(y) for y in ys])
+    G = naive.untuned_oskaar(X, Phi, one_each(X), lam)
+    learner = OSKAAR(loss, lam=lam)
+    for x, y, g in zip(X, ys, G):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
+        learner.learn_one(x, y)
+    np.testing.assert_allclose(replay(OSKAAR(loss, lam=lam), X, ys).estimates, G, atol=1e-8)
+    assert learner.surrogate_loss == pytest.approx(((Phi - G) ** 2).sum(), abs=1e-6)
+    assert learner.regret <= learner.certificate().bound + 1e-9
+
+
+@MODES
+@settings(max_examples=10)
+@given(data=st.data(), X=odd_rows(max_rounds=18), project=st.booleans(), window=st.sampled_from([None, None, 3, 7]))
+def test_salami_is_the_definition(restarts, data, X, project, window):
+    """g_hat_t, the weights of kinds, and those of restarts, which are the paper's."""
+    loss = data.draw(small_losses())
+    ys = data.draw(st.lists(labels_of(loss), min_size=len(X), max_size=len(X)))
+    if not ys or (restarts is None and window is not None):
+        return
+    Phi, ends = np.array([loss.embed(y) for y in ys]), one_each(X)
+    asked = {"project": project, "window": window, "lives": lives(restarts)}
+    G, weights = naive.untuned_salami(X, Phi, ends, **asked)
+    _, paper = naive.untuned_salami(X, Phi, ends, scaled=False, company=False, **asked)
+    learner = SALAMI(loss, restarts=restarts, project=project, window=window)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
+        np.testing.assert_allclose(learner.expert_weights()[0], weights[t].sum(axis=0)[:2], atol=1e-8)
+        np.testing.assert_allclose(learner.restart_weights()[1], paper[t].sum(axis=1), atol=1e-8)
+        learner.learn_one(x, y)
+    again = SALAMI(loss, restarts=restarts, project=project, window=window)
+    np.testing.assert_allclose(replay(again, X, ys).estimates, G, atol=1e-8)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=9), st.integers(0, 2**32 - 1))
+def test_rounds_of_parts(sizes, seed):
+    """Scales are taken after the round that brings 4, 8, ... rows; there is no company."""
+    rng = np.random.default_rng(seed)
+    rounds = [3.0 + 7.0 * rng.normal(size=(n, 2)) for n in sizes]
+    loss = losses.PerRow(losses.ZeroOne(3))
+    ys = [rng.integers(3, size=n).tolist() for n in sizes]
+    X, Phi, ends = np.vstack(rounds), np.vstack([loss.embed(y) for y in ys]), np.cumsum(sizes).tolist()
+    for make, G in (
+        (OSKAAR, naive.untuned_oskaar(X, Phi, ends, 1.0)),
+        (SALAMI, naive.untuned_salami(X, Phi, ends, company=False)[0]),
+    ):
+        learner = make(loss)
+        for x, y, g in zip(rounds, ys, np.split(G, ends[:-1])):
+            np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
+            learner.learn_one(x, y)
+        np.testing.assert_allclose(np.vstack(replay(make(loss), rounds, ys).estimates), G, atol=1e-8)
+
+
+@pytest.mark.parametrize("restarts", ["geometric", None])
+@pytest.mark.parametrize("window", [None, 40])
+@pytest.mark.parametrize("project", [True, False])
+def test_company_on_features(restarts, window, project, rng):
+    """With a map of one's own company and the scaled rate are asked for; chunks and rounds are the definition."""
+    X, ys = rng.normal(size=(70, 2)), [int(i // 9 % 4) for i in range(70)]
+    asked = {"company": True, "eta": "scaled", "restarts": restarts, "window": window, "project": project}
+    fast, slow = (SALAMI(losses.ZeroOne(), features=features.Linear(2), **asked) for _ in range(2))
+    K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    if restarts is None and window is not None:
+        return  # the one expert slides: test_feature_solver.py
+    G, weights = naive.company_salami(
+        [K], np.eye(4)[ys], one_each(X), (0.05, 0.5), project=project, window=window, lives=lives(restarts)
+    )
+    result = replay(fast, X, ys)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        seen = len(slow.estimate(x))
+        np.testing.assert_allclose(slow.estimate(x), G[t, :seen], atol=1e-8)
+        np.testing.assert_allclose(result.estimates[t][:seen], G[t, :seen], atol=1e-8)
+        np.testing.assert_allclose(slow.expert_weights()[0], weights[t].sum(axis=0)[:2], atol=1e-8)
+        slow.learn_one(x, y)
+
+
+@pytest.mark.parametrize("eta", [0.125, 2.0, "scaled"])
+@pytest.mark.parametrize("company", [True, False])
+def test_asked_for_beside_a_kernel(eta, company, rng):
+    X, ys = rng.normal(size=(20, 2)), rng.integers(3, size=20).tolist()
+    K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
+    learner = SALAMI(losses.ZeroOne(3), kernels.Gaussian() + 1.0, (0.1, 1.0, 3.0), eta=eta, company=company)
+    rate = {"eta": 0.5, "scaled": True} if eta == "scaled" else {"eta": eta, "scaled": False}
+    Phi = losses.ZeroOne(3).embed_many(ys)
+    G, _ = naive.company_salami([K], Phi, one_each(X), (0.1, 1.0, 3.0), company=company, **rate)
+    np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-9)
+
+
+def test_with_a_kernel_it_is_the_paper(rng):
+    """Neither company nor a scaled rate unless asked for; nor where the theorem's variant is."""
+    X, ys = rng.normal(size=(30, 2)), rng.integers(3, size=30).tolist()
+    Phi = losses.ZeroOne(3).embed_many(ys)
+    K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
+    G, _, _ = naive.salami([K], Phi, one_each(X), (0.05, 0.5), 0.5, True)
+    learner = SALAMI(losses.ZeroOne(3), kernels.Gaussian() + 1.0)
+    np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-9)
+    assert learner.expert_weights().sum() == pytest.approx(1)
+    shifted = SALAMI(losses.ZeroOne(3), shifted=True)
+    Ks = [naive.gram(naive.kernel_in_force(X, taken), X, X) for taken in (0, 4, 8, 16)]
+    expected = [naive.salami([K], Phi, one_each(X), (0.05, 0.5), 0.5, True, True)[0] for K in Ks]
+    parts = np.split(np.arange(30), [4, 8, 16])
+    G = np.concatenate([G[part] for G, part in zip(expected, parts)])
+    np.testing.assert_allclose(replay(shifted, X, ys).estimates, G, atol=1e-8)
+
+
+def test_past_512_rows_the_scales_stay():
+    """Scales of the first 512 rows, for ever, though the units change."""
+    X, ys = stream(700, width=2)
+    X[512:] *= 100.0
+    learner = OSKAAR(losses.ZeroOne(3))
+    learner.partial_fit(X, ys)
+    mean, deviation = X[:512].mean(axis=0), X[:512].std(axis=0)
+    units = np.clip((X - mean) / deviation, -5, 5)
+    given_ = OSKAAR(losses.ZeroOne(3), kernels.Gaussian(2**0.5) + 1.0).partial_fit(units, ys)
+    np.testing.assert_allclose(learner.estimate(X[3]), given_.estimate(units[3]), atol=1e-8)
+    np.testing.assert_allclose(learner.estimate(X[-1]), given_.estimate(units[-1]), atol=1e-8)
+    before = OSKAAR(losses.ZeroOne(3)).partial_fit(X[:511], ys[:511])
+    units = np.clip((X - X[:256].mean(axis=0)) / X[:256].std(axis=0), -5, 5)
+    given_ = OSKAAR(losses.ZeroOne(3), kernels.Gaussian(2**0.5) + 1.0).partial_fit(units[:511], ys[:511])
+    np.testing.assert_allclose(before.estimate(X[3]), given_.estimate(units[3]), atol=1e-8)
+
+
+def test_batch(rng):
+    """Standardised by the examples."""
+    X, ys = 40.0 + 9.0 * rng.normal(size=(12, 2)), rng.integers(3, size=12).tolist()
+    loss, new = losses.ZeroOne(3), np.array([[41.0, 35.0], [1e9, 40.0]])
+    model = BatchILE(loss, lam=0.01).fit(X, ys)
+    expected = naive.batch_ile(naive.unit_kernel(X), X, loss.embed_many(ys), 0.01, new)
+    for x, g in zip(new, expected):
+        np.testing.assert_allclose(model.estimate(x), g, atol=1e-9)
+
+
+# ------------------------------------------------------------------ classes that appear, labels that come late
+
+
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+def test_classes_that_appear(make, rng):
+    """A class is a coordinate from its first round on, also where rounds are learned again."""
+    X, ys = 2.0 + rng.normal(size=(22, 2)), [i // 3 for i in range(22)]
+    Phi, ends = np.eye(8)[ys], one_each(X)
+    G = naive.untuned_oskaar(X, Phi, ends, 1.0) if make is OSKAAR else naive.untuned_salami(X, Phi, ends)[0]
+    learner = make(losses.ZeroOne())
+    result = replay(make(losses.ZeroOne()), X, ys)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        seen = len(set(ys[:t]))
+        assert len(learner.estimate(x)) == seen
+        np.testing.assert_allclose(learner.estimate(x), G[t, :seen], atol=1e-8)
+        np.testing.assert_allclose(result.estimates[t][:seen], G[t, :seen], atol=1e-8)
+        learner.learn_one(x, y)
+
+
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+@settings(max_examples=6)
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+def test_tickets(make, data, seed):
+    """Scales are those of the rows that were told, in that order; what is asked is answered with those of then."""
+    X, ys = 3.0 + 5.0 * np.random.default_rng(seed).normal(size=(12, 2)), [0, 1, 2] * 4
+    loss, told, waiting = losses.ZeroOne(3), [], []
+    learner, paid = make(loss), 0.0
+    for t, x in enumerate(X):
+        so_far = np.vstack([X[told], [x]])
+        Phi, ends = np.vstack([loss.embed_many([ys[s] for s in told] + [0])]), one_each(so_far)
+        G = (
+            naive.untuned_oskaar(so_far, Phi, ends, 1.0)
+            if make is OSKAAR
+            else naive.untuned_salami(so_far, Phi, ends)[0]
+        )
+        np.testing.assert_allclose(learner.estimate(x), G[-1], atol=1e-8)
+        waiting.append((t, learner.ask(x)[0], G[-1]))
+        while waiting and data.draw(st.booleans()):
+            s, ticket, g = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
+            learner.tell(ticket, ys[s])
+            told.append(s)
+            paid += ((loss.embed(ys[s]) - g) ** 2).sum()
+    assert learner.surrogate_loss == pytest.approx(paid, abs=1e-7)
+    assert learner.open_tickets == [ticket for _, ticket, _ in waiting]
+    assert learner.rounds == len(told)
+
+
+# ------------------------------------------------------------------ one learner, however it is run
+
+
+@makes
+@pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.Ordinal(3)], ids=repr)
+def test_however_it_is_run(make, loss):
+    """Chunks to 1e-9, `learn_many` and a file or a pickle in between bit for bit."""
+    X, ys = stream(40)
+    learners = [MAKE[make](loss) for _ in range(3)]
+    estimates = []
+    for i, (x, y) in enumerate(zip(X, ys)):
+        estimates.append(learners[0].estimate(x))
+        learners[0].learn_one(x, y)
+        if i in (2, 3, 7, 20):
+            learners[2] = (
+                oskaar.from_bytes(learners[2].to_bytes()) if i % 2 else pickle.loads(pickle.dumps(learners[2]))
+            )
+        learners[2].learn_one(x, y)
+    learners[1].learn_many(X[:3], ys[:3])
+    learners[1].learn_many(X[3:], ys[3:])
+    assert pickle.dumps(learners[0]) == pickle.dumps(learners[1])
+    assert learners[0].to_bytes() == learners[2].to_bytes()
+    fast = MAKE[make](loss)
+    result = replay(fast, X, ys)
+    for g, whole in zip(estimates, result.estimates):
+        np.testing.assert_allclose(whole[: len(g)], g, atol=1e-9)
+    halves = MAKE[make](loss).partial_fit(X[:27], ys[:27]).partial_fit(X[27:], ys[27:])
+    for other in (fast, halves):
+        np.testing.assert_allclose(other.estimate(X[0]), learners[0].estimate(X[0]), atol=1e-9)
+        assert other.surrogate_loss == pytest.approx(learners[0].surrogate_loss, abs=1e-8)
+        assert other.total_loss == learners[0].total_loss
+
+
+@makes
+def test_fit_and_reset_start_again(make):
+    X, ys = stream(20)
+    other = np.random.default_rng(1).normal(size=(9, 3))
+    learner, fresh = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3)).fit(X, ys)
+    learner.partial_fit(other, [0, 1, 2] * 3).fit(X, ys)
+    np.testing.assert_array_equal(learner.estimate(X[0]), fresh.estimate(X[0]))
+    learner.reset()
+    learner.partial_fit(X, ys)
+    np.testing.assert_array_equal(learner.estimate(X[0]), fresh.estimate(X[0]))
+    assert learner.surrogate_loss == fresh.surrogate_loss
+    assert learner.certificate().surrogate_bound == fresh.certificate().surrogate_bound
+
+
+@makes
+@pytest.mark.parametrize("before", [3, 4, 7, 8])
+def test_a_refused_round_leaves_no_trace(make, before):
+    """Also where it would have been the one after which scales are taken."""
+    X, ys = stream(20)
+    learner, untouched = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3))
+    for each in (learner, untouched):
+        each.learn_many(X[:before], ys[:before])
+    state = pickle.dumps(learner)
+    for x, y in ((X[0] * np.nan, 0), (X[0, :2], 0), (X[0], 7), ({"a": 1.0}, 0), (csr_array(X[:1, :2]), 0)):
+        with pytest.raises((ValueError, TypeError), match=r"finite|features|unknown|row of numbers"):
+            learner.learn_one(x, y)
+        with pytest.raises((ValueError, TypeError), match=r"finite|features|unknown|row of numbers"):
+            learner.partial_fit([x], [y])
+    assert pickle.dumps(learner) == state
+    for each in (learner, untouched):
+        each.learn_many(X[before:], ys[before:])
+    assert pickle.dumps(learner) == pickle.dumps(untouched)
+    assert pickle.dumps(MAKE[make](losses.ZeroOne(3)).fit(X, ys)) != state
+
+
+@makes
+@pytest.mark.parametrize("chunks", [True, False])
+def test_an_error_while_all_is_learned_again_leaves_no_trace(make, chunks, monkeypatch):
+    X, ys = stream(8)
+    learner = MAKE[make](losses.ZeroOne(3))
+    learner.learn_many(X[:7], ys[:7])
+    state = pickle.dumps(learner)
+    learn = learner.partial_fit if chunks else learner.learn_many
+    with monkeypatch.context() as patched:
+        patched.setattr(type(learner), "_follow", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learn(X[7:], ys[7:])
+    assert pickle.dumps(learner) == state
+    learner.learn_one(X[7], ys[7])
+    assert (learner.rounds, learner._early.due) == (8, 16)
+
+
+@makes
+def test_asking_changes_nothing(make):
+    X, ys = stream(9)
+    learner = MAKE[make](losses.ZeroOne(3))
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        state = pickle.dumps(learner)
+        learner.estimate(x), learner.predict_one(x), learner.predict_many(X), learner.cost()
+        assert pickle.dumps(learner) == state
+
+
+# ------------------------------------------------------------------ rows that are not numbers in units
+
+
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+def test_sparse_and_dict_rows_have_no_scales(make, rng):
+    X, ys = rng.normal(size=(20, 3)), rng.integers(3, size=20).tolist()
+    settings_ = {} if make is OSKAAR else {"company": True, "eta": "scaled"}
+    for xs in (csr_array(X), [{f"f{j}": float(v) for j, v in enumerate(x)} for x in X]):
+        silent, given_ = make(losses.ZeroOne(3)), make(losses.ZeroOne(3), kernels.Cosine() + 1.0, **settings_)
+        np.testing.assert_allclose(replay(silent, xs, ys).estimates, replay(given_, xs, ys).estimates, atol=1e-12)
+        assert silent._early is None
+
+
+def test_one_of_several_kernels(rng):
+    """None in a list is the default one; company is the paper's only where it is alone."""
+    X, ys = 5.0 + 3.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
+    learner = SALAMI(losses.ZeroOne(3), [None, kernels.Linear() + 1.0], 0.5)
+    linear, Phi = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X), losses.ZeroOne(3).embed_many(ys)
+    result = replay(learner, X, ys)
+    for taken, (lo, hi) in {0: (0, 4), 4: (4, 8), 8: (8, 14)}.items():
+        Ks = [naive.gram(naive.kernel_in_force(X, taken), X, X), linear]
+        G, _, _ = naive.salami(Ks, Phi, one_each(X), [0.5], 0.5, True)
+        np.testing.assert_allclose(result.estimates[lo:hi], G[lo:hi], atol=1e-8)
+
+
+# ------------------------------------------------------------------ what is said about it
+
+
+def hostile(n, rng):
+    """Labels against the sign of the answer, on rows whose units jump at each power of 2."""
+    learner, X = OSKAAR(losses.ZeroOne(2), lam=0.1), rng.normal(size=(n, 2))
+    X *= 10.0 ** np.floor(np.log2(np.arange(1, n + 1)))[:, None]
+    ys = []
+    for x in X:
+        ys.append(1 - learner.predict_one(x))
+        learner.learn_one(x, ys[-1])
+    return X, ys
+
+
+STREAMS = {
+    "hostile": lambda rng: hostile(70, rng),
+    "easy": lambda rng: ((X := rng.normal(size=(70, 2))), [int(x[0] > 0) for x in X]),
+    "noise": lambda rng: (100.0 * rng.normal(size=(70, 1)), rng.integers(2, size=70).tolist()),
+    "constant": lambda rng: (np.full((70, 2), 4.0), [0, 1] * 35),
+}
+LEARNERS = {
+    "oskaar": lambda: OSKAAR(losses.ZeroOne(2), lam=0.1),
+    "shifted": lambda: OSKAAR(losses.ZeroOne(2), lam=0.1, shifted=True),
+    "salami": lambda: SALAMI(losses.ZeroOne(2), eta="theory"),
+    "salami, first only": lambda: SALAMI(losses.ZeroOne(2), eta="theory", restarts=None),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_certificate_holds_at_every_round(kind, name, rng):
+    """What was paid with earlier scales is in the surrogate bound, to the digit."""
+    X, ys = STREAMS[kind](rng)
+    learner = LEARNERS[name]()
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        certificate = learner.certificate()
+        assert certificate.surrogate_bound is not None
+        assert certificate.surrogate_loss <= certificate.surrogate_bound + 1e-9
+        assert certificate.regret <= certificate.bound + 1e-9
+
+
+def test_what_the_bound_is(rng):
+    """That of a learner that had the present kernel from the start, plus what was paid more, or less, than it."""
+    X, ys = hostile(40, rng)
+    learner = OSKAAR(losses.ZeroOne(2), lam=0.1).partial_fit(X, ys)
+    kernel = kernels.standardised_kernel(X[:32])
+    present = OSKAAR(losses.ZeroOne(2), kernel, lam=0.1).partial_fit(X, ys).certificate()
+    ours = learner.certificate()
+    behind = learner.surrogate_loss - present.surrogate_loss
+    assert abs(behind) > 1e-3
+    assert ours.surrogate_bound == pytest.approx(present.surrogate_bound + behind, abs=1e-7)
+
+
+def test_no_bound_for_a_scaled_rate(rng):
+    X, ys = STREAMS["easy"](rng)
+    assert SALAMI(losses.ZeroOne(2)).partial_fit(X, ys).certificate().surrogate_bound is None
+
+
+@pytest.mark.parametrize(
+    "settings_", [{}, {"restarts": "geometric"}, {"window": 50}, {"budget": 20}, {"restarts": None}]
+)
+def test_changes_and_restarts_are_the_papers(settings_, rng):
+    """Company and the scaled rate decide what is answered, not when the world is said to have changed."""
+    X = 10.0 * rng.normal(size=(100, 2))
+    ys = [int((x[0] > 0) ^ (t >= 50)) for t, x in enumerate(X)]
+    ours = SALAMI(losses.ZeroOne(2), **settings_)
+    paper = SALAMI(losses.ZeroOne(2), company=False, eta=0.5, **settings_)
+    for each in (ours, paper):
+        each.partial_fit(X, ys)
+    assert [c[:2] for c in ours.change_points()] == [c[:2] for c in paper.change_points()]
+    assert bool(ours.change_points()) == ("restarts" not in settings_ or settings_["restarts"] is not None)
+    for (s, p), (r, q) in [(ours.restart_weights(), paper.restart_weights())]:
+        np.testing.assert_array_equal(s, r)
+        np.testing.assert_allclose(p, q, atol=1e-9)
+        assert p.sum() == pytest.approx(1)
+    assert ours.surrogate_loss != paper.surrogate_loss
+    in_turn = SALAMI(losses.ZeroOne(2), **settings_)
+    in_turn.learn_many(X, ys)
+    assert [c[:2] for c in in_turn.change_points()] == [c[:2] for c in ours.change_points()]
+
+
+def test_a_world_that_hardly_moves(rng):
+    """What company is for: labels that stay, and x that says nothing."""
+    X, ys = rng.normal(size=(300, 3)), [(t // 25) % 4 for t in range(300)]
+    ours = replay(SALAMI(losses.ZeroOne(4)), X, ys).losses.mean()
+    alone = replay(SALAMI(losses.ZeroOne(4), company=False, eta=0.5), X, ys).losses.mean()
+    repeated = np.mean(np.diff(ys, prepend=-1) != 0)
+    assert ours < alone / 1.5
+    assert ours < repeated + 0.05
+
+
+# ------------------------------------------------------------------ extremes
+
+
+@makes
+@pytest.mark.parametrize(
+    "column",
+    [
+        [5.0] * 6 + [1e300] + [5.0] * 12,
+        [-1.7e308] * 5 + [1.7e308] * 14,
+        [0.0] * 5 + [5e-324] * 5 + [1.7e308] * 9,
+        [0.0, 5e-324] * 9,
+    ],
+    ids=["constant then huge", "across all floats", "from nothing", "denormal"],
+)
+def test_extreme_columns(make, column):
+    """No overflow, no NaN."""
+    learner = MAKE[make](losses.ZeroOne(2))
+    for i, v in enumerate(column):
+        assert np.isfinite(learner.estimate([v])).all()
+        learner.learn_one([v], i % 2)
+    assert np.isfinite(learner.surrogate_loss)
+
+
+def test_units_do_not_matter():
+    """From the 4th row on, answers are the same in metres and in miles."""
+    X, ys = stream(60)
+    far = X * np.array([2.0**-20, 2.0**9, 2.0**30])
+    for make in (OSKAAR, SALAMI):
+        here, there = replay(make(losses.ZeroOne(3)), X, ys), replay(make(losses.ZeroOne(3)), far, ys)
+        np.testing.assert_allclose(here.estimates[4:], there.estimates[4:], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "most"),
+    [({}, 760_000), ({"budget": 50}, 300_000)],
+)
+@pytest.mark.parametrize("chunks", [True, False])
+def test_max_bytes_holds(settings_, most, chunks):
+    """The rows that wait for scales are counted."""
+    X, ys = stream(500, width=40)
+    learner = OSKAAR(losses.ZeroOne(3), max_bytes=most, **settings_)
+    learn = learner.partial_fit if chunks else learner.learn_many
+    with pytest.raises(MemoryError, match="max_bytes allows"):
+        learn(X, ys)
+    assert 0 < learner.rounds < 500
+    assert learner.cost().bytes <= most
