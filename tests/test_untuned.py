@@ -127,11 +127,10 @@ def test_rounds_of_parts(sizes, seed):
 
 
 @pytest.mark.parametrize("restarts", ["geometric", None])
-@pytest.mark.parametrize("window", [None, 40])
-@pytest.mark.parametrize("project", [True, False])
-def test_company_on_features(restarts, window, project, rng):
+@pytest.mark.parametrize(("project", "window"), [(True, None), (False, None), (True, 20)])
+def test_company_on_features(restarts, project, window, rng):
     """With a map of one's own company and the scaled rate are asked for; chunks and rounds are the definition."""
-    X, ys = rng.normal(size=(70, 2)), [int(i // 9 % 4) for i in range(70)]
+    X, ys = rng.normal(size=(50, 2)), [int(i // 7 % 4) for i in range(50)]
     asked = {"company": True, "eta": "scaled", "restarts": restarts, "window": window, "project": project}
     fast, slow = (SALAMI(losses.ZeroOne(), features=features.Linear(2), **asked) for _ in range(2))
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
@@ -256,10 +255,9 @@ def test_tickets(make, data, seed):
 
 
 @makes
-@pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.Ordinal(3)], ids=repr)
-def test_however_it_is_run(make, loss):
+def test_however_it_is_run(make):
     """Chunks to 1e-9, `learn_many` and a file or a pickle in between bit for bit."""
-    X, ys = stream(40)
+    (X, ys), loss = stream(36), losses.ZeroOne()
     learners = [MAKE[make](loss) for _ in range(3)]
     estimates = []
     for i, (x, y) in enumerate(zip(X, ys)):
@@ -300,10 +298,10 @@ def test_fit_and_reset_start_again(make):
 
 
 @makes
-@pytest.mark.parametrize("before", [3, 4, 7, 8])
+@pytest.mark.parametrize("before", [3, 7])
 def test_a_refused_round_leaves_no_trace(make, before):
     """Also where it would have been the one after which scales are taken."""
-    X, ys = stream(20)
+    X, ys = stream(10)
     learner, untouched = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3))
     for each in (learner, untouched):
         each.learn_many(X[:before], ys[:before])
@@ -449,6 +447,7 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
         np.testing.assert_array_equal(s, r)
         np.testing.assert_allclose(p, q, atol=1e-9)
         assert p.sum() == pytest.approx(1)
+    assert ours.effective_dimension() == pytest.approx(paper.effective_dimension(), abs=1e-8)
     assert ours.surrogate_loss != paper.surrogate_loss
     in_turn = SALAMI(losses.ZeroOne(2), **settings_)
     in_turn.learn_many(X, ys)

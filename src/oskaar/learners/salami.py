@@ -148,7 +148,7 @@ class SALAMI(OnlineLearner):
 
     @exclusive
     def expert_weights(self) -> Array:
-        """The weights (kernels or feature maps, lams), summed over restarts."""
+        """The weights (kernels or feature maps, lams), summed over restarts; `company` has the rest."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
         return weights[: self._experts.kinds].reshape(-1, len(self.lams))
 
@@ -166,7 +166,8 @@ class SALAMI(OnlineLearner):
         alive = self._experts.starts_alive
         if not len(alive):
             return 0.0
-        return mixed_dimension(self._experts, self._mixture.weights(self._alive())[:, : len(alive)], probes)
+        weights = (self._world or self._mixture).weights(self._alive())  # company has no dimension
+        return mixed_dimension(self._experts, weights[:, : len(alive)], probes)
 
     # ---------------------------------------------------------------- the five methods of a learner
 
