@@ -454,6 +454,17 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
     assert [c[:2] for c in in_turn.change_points()] == [c[:2] for c in ours.change_points()]
 
 
+@pytest.mark.parametrize("settings_", [{}, {"budget": 9}])
+def test_restarts_are_weighed_at_the_rate_that_was_asked_for(settings_, rng):
+    X, ys = rng.normal(size=(30, 2)), [0] * 15 + [1] * 15
+    (_, p), (_, q), (_, r) = (
+        SALAMI(losses.ZeroOne(2), eta=eta, company=company, **settings_).partial_fit(X, ys).restart_weights()
+        for eta, company in ((0.125, True), (0.125, False), (0.5, False))
+    )
+    np.testing.assert_allclose(p, q, atol=1e-9)
+    assert np.abs(p - r).max() > 0.01
+
+
 def test_a_world_that_hardly_moves(rng):
     """What company is for: labels that stay, and x that says nothing."""
     X, ys = rng.normal(size=(300, 3)), [(t // 25) % 4 for t in range(300)]

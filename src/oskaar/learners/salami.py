@@ -195,7 +195,8 @@ class SALAMI(OnlineLearner):
             self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept, self._company)
         prior = [0.0] * self._experts.kinds + [COMPANY] * (self._kinds - self._experts.kinds)
         self._mixture = Mixture(self.rate, self._kinds, prior, self._scales)
-        self._world = Mixture(ETA, self._experts.kinds) if self._company or self._scales else None
+        eta = ETA if self._scales else self.rate
+        self._world = Mixture(eta, self._experts.kinds) if self._company or self._scales else None
         self._last = np.zeros((1, 0))
         self._changes = Changes()
 
