@@ -118,7 +118,7 @@ def test_replay_is_the_loop_over_many_panels(restarts, rng):
 def test_only_the_first_start_with_one_lam_is_oskaar(rng):
     """A mixture of one expert is that expert."""
     X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
-    mixed = replay(SALAMI(losses.ZeroOne(3), lam=0.3, restarts=None), X, ys)
+    mixed = replay(SALAMI(losses.ZeroOne(3), lam=0.3, restarts=None, company=False), X, ys)
     plain = replay(OSKAAR(losses.ZeroOne(3), lam=0.3), X, ys)
     norms = np.maximum(1, np.linalg.norm(plain.estimates, axis=1, keepdims=True))
     np.testing.assert_allclose(mixed.estimates, plain.estimates / norms, atol=1e-10)

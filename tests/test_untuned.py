@@ -336,6 +336,19 @@ def test_an_error_while_all_is_learned_again_leaves_no_trace(make, chunks, monke
 
 
 @makes
+def test_rows_are_copied(make):
+    """A buffer that the caller fills again does not change what is learned again."""
+    X, ys = stream(9)
+    buffered, plain = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3))
+    buffer = np.empty(3)
+    for x, y in zip(X, ys):
+        buffer[:] = x
+        buffered.learn_one(buffer, y)
+        plain.learn_one(x, y)
+    np.testing.assert_array_equal(buffered.estimate(X[0]), plain.estimate(X[0]))
+
+
+@makes
 def test_asking_changes_nothing(make):
     X, ys = stream(9)
     learner = MAKE[make](losses.ZeroOne(3))
