@@ -179,7 +179,7 @@ def test_with_a_kernel_it_is_the_paper(rng):
 
 def test_past_512_rows_the_scales_stay():
     """Scales of the first 512 rows, for ever, though the units change."""
-    X, ys = stream(700, width=2)
+    X, ys = stream(1100, width=2)
     X[512:] *= 100.0
     learner = OSKAAR(losses.ZeroOne(3))
     learner.partial_fit(X, ys)

@@ -28,8 +28,8 @@ class OSKAAR(OnlineLearner):
     r"""Online structured prediction by kernel regression, exact, with regret bounds on any data.
 
     loss: what a mistake costs, and so what the outputs are (`oskaar.losses`).
-    kernel: similarity of inputs (`oskaar.kernels`, or any function). None suits standardised features:
-        Gaussian(sqrt(d)) + 1 for d numbers, Cosine() + 1 for sparse and dict rows.
+    kernel: similarity of inputs (`oskaar.kernels`, or any function). None is Gaussian(sqrt(d)) + 1 for d numbers,
+        standardised by the rows so far (docs/defaults.md), and Cosine() + 1 for sparse and dict rows.
     lam: regularisation, > 0. With kernels of size 1, 0.1 to 1 is a good start.
     shifted: the variant with guarantees in high probability (Theorem Avg cumulative risk).
     features: a map to vectors of a fixed dimension (`oskaar.features`), in place of the kernel.

@@ -59,12 +59,13 @@ class SALAMI(OnlineLearner):
     r"""Online structured prediction that follows a world that changes.
 
     loss: what a mistake costs (`oskaar.losses`).
-    kernel: similarity of inputs, or a list of kernels to mix. None suits standardised features: Gaussian(sqrt(d))
-        + 1 for d numbers, Cosine() + 1 for sparse and dict rows. Give every kernel an intercept (`+ 1.0`): a
-        newborn expert knows nothing else.
+    kernel: similarity of inputs, or a list of kernels to mix. None is Gaussian(sqrt(d)) + 1 for d numbers,
+        standardised by the rows so far (docs/defaults.md), and Cosine() + 1 for sparse and dict rows. Give every
+        kernel an intercept (`+ 1.0`): a newborn expert knows nothing else.
     lam: regularisation, or a grid of them to mix; None is (0.05, 0.5).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
-        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2).
+        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2). "scaled" is 1/2 over
+        the mixture's mean loss so far. None is "scaled" where there is neither a kernel nor features, else 1/2.
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
     shifted: Algorithm 3, with guarantees in high probability.
     features: a feature map (`oskaar.features`) or a list of them to mix, in place of the kernel.
