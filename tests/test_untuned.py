@@ -78,7 +78,11 @@ def test_oskaar_is_the_definition(data, X, lam):
     for x, y, g in zip(X, ys, G):
         np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
         learner.learn_one(x, y)
-    np.testing.assert_allclose(replay(OSKAAR(loss, lam=lam), X, ys).estimates, G, atol=1e-8)
+    result = replay(OSKAAR(loss, lam=lam), X, ys)
+    np.testing.assert_allclose(result.estimates, G, atol=1e-8)
+    assert learner.rounds == len(X)
+    assert learner.total_loss == pytest.approx(result.losses.sum(), abs=1e-9)
+    assert learner.regret == pytest.approx(result.regret[-1], abs=1e-9)
     assert learner.surrogate_loss == pytest.approx(((Phi - G) ** 2).sum(), abs=1e-6)
     assert learner.regret <= learner.certificate().bound + 1e-9
 
