@@ -15,7 +15,7 @@ import numpy as np
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.inputs import Block
-from oskaar.kernels import Kernel, standardised_kernel
+from oskaar.kernels import Kernel, standardised_kernels
 from oskaar.rows import nbytes
 
 FIRST, LAST = 4, 512
@@ -62,9 +62,9 @@ class Early:
         """Whether scales stay as they are from now on."""
         return self.rows >= LAST
 
-    def kernel(self) -> Kernel:
-        """The default kernel in the units of the rows so far."""
-        return standardised_kernel(np.concatenate(self._blocks))
+    def kernels(self) -> list[Kernel]:
+        """The default kernels in the units of the rows so far: one for OSKAAR, all for SALAMI."""
+        return standardised_kernels(np.concatenate(self._blocks))
 
     def everything(self, p: int) -> tuple[Block, Array, Any]:
         """All rows, their targets in p coordinates, and where each round ends."""
