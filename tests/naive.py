@@ -207,12 +207,15 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
 # ------------------------------------------------------------------ nothing given: scales, company, a scaled rate
 
 
-def unit_kernel(rows):
-    """Gaussian(sqrt d) + 1 on (x - mean) / deviation of these rows, each feature cut off at -5 and 5.
+def unit_kernels(rows):
+    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, and linear,
+
+    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1  and  <u, u'> / d + 1.
 
     A feature that has not moved has a billionth of its size for a deviation.
     """
-    columns = [[row[j] for row in rows] for j in range(len(rows[0]))]
+    d = len(rows[0])
+    columns = [[row[j] for row in rows] for j in range(d)]
     means = [sum(c) / len(c) for c in columns]
     spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
     spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
@@ -220,7 +223,10 @@ def unit_kernel(rows):
     def units(x):
         return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
 
-    return lambda x, y: gaussian(units(x), units(y), len(x) ** 0.5) + 1
+    def smooth(x, y):
+        return gaussian(units(x), units(y), d**0.5) + linear(units(x), units(y)) / (10 * d) + 1
+
+    return [smooth, lambda x, y: linear(units(x), units(y)) / d + 1]
 
 
 def scales_taken(ends):
@@ -235,15 +241,16 @@ def scales_taken(ends):
     return found
 
 
-def kernel_in_force(X, taken):
-    return unit_kernel(X[:taken]) if taken else lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1
+def kernels_in_force(X, taken):
+    """One kernel before scales are taken, two after."""
+    return unit_kernels(X[:taken]) if taken else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
 
 
 def untuned_oskaar(X, Phi, ends, lam):
     """g_hat of every round (rows [ends[t - 1], ends[t])), all learned anew with the kernel of the moment."""
     X, estimates = [list(x) for x in X], np.zeros_like(Phi)
     for lo, hi, taken in zip([0, *ends], ends, scales_taken(ends)):
-        estimates[lo:hi] = kaar(kernel_in_force(X, taken), X[:lo], Phi[:lo], X[lo:hi], lam)
+        estimates[lo:hi] = kaar(kernels_in_force(X, taken)[0], X[:lo], Phi[:lo], X[lo:hi], lam)
     return estimates
 
 
@@ -284,15 +291,16 @@ def company_salami(Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, proj
     return estimates, weights
 
 
-def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), **settings):
-    """The estimates and weights of every round, from a SALAMI that has learned all with the kernel of the moment."""
+def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), most=2, **settings):
+    """The estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
     X, taken = [list(x) for x in X], scales_taken(ends)
     estimates, weights = np.zeros_like(Phi), []
     while len(weights) < len(ends):
         first = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[first])  # the same kernel until then
-        K = gram(kernel_in_force(X, taken[first]), X[: ends[last]], X[: ends[last]])
-        G, p = company_salami([K], Phi[: ends[last]], ends[: last + 1], lams, **settings)
+        seen = X[: ends[last]]
+        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[first])[:most]]
+        G, p = company_salami(Ks, Phi[: ends[last]], ends[: last + 1], lams, **settings)
         lo = ends[first - 1] if first else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[first:]

@@ -103,7 +103,9 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
     learner = SALAMI(loss, restarts=restarts, project=project, window=window)
     for t, (x, y) in enumerate(zip(X, ys)):
         np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
-        np.testing.assert_allclose(learner.expert_weights()[0], weights[t].sum(axis=0)[:2], atol=1e-8)
+        kinds = learner.expert_weights().size
+        assert kinds == (2 if t < 4 else 4)  # two lams, and one kernel, then two
+        np.testing.assert_allclose(learner.expert_weights().ravel(), weights[t].sum(axis=0)[:kinds], atol=1e-8)
         np.testing.assert_allclose(learner.restart_weights()[1], paper[t].sum(axis=1), atol=1e-8)
         learner.learn_one(x, y)
     again = SALAMI(loss, restarts=restarts, project=project, window=window)
@@ -174,7 +176,7 @@ def test_with_a_kernel_it_is_the_paper(rng):
     np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-9)
     assert learner.expert_weights().sum() == pytest.approx(1)
     shifted = SALAMI(losses.ZeroOne(3), shifted=True)
-    Ks = [naive.gram(naive.kernel_in_force(X, taken), X, X) for taken in (0, 4, 8, 16)]
+    Ks = [naive.gram(naive.kernels_in_force(X, taken)[0], X, X) for taken in (0, 4, 8, 16)]
     expected = [naive.salami([K], Phi, one_each(X), (0.05, 0.5), 0.5, True, True)[0] for K in Ks]
     parts = np.split(np.arange(30), [4, 8, 16])
     G = np.concatenate([G[part] for G, part in zip(expected, parts)])
@@ -189,12 +191,13 @@ def test_past_512_rows_the_scales_stay():
     learner.partial_fit(X, ys)
     mean, deviation = X[:512].mean(axis=0), X[:512].std(axis=0)
     units = np.clip((X - mean) / deviation, -5, 5)
-    given_ = OSKAAR(losses.ZeroOne(3), kernels.Gaussian(2**0.5) + 1.0).partial_fit(units, ys)
+    smooth = kernels.Gaussian(2**0.5) + 0.05 * kernels.Linear() + 1.0
+    given_ = OSKAAR(losses.ZeroOne(3), smooth).partial_fit(units, ys)
     np.testing.assert_allclose(learner.estimate(X[3]), given_.estimate(units[3]), atol=1e-8)
     np.testing.assert_allclose(learner.estimate(X[-1]), given_.estimate(units[-1]), atol=1e-8)
     before = OSKAAR(losses.ZeroOne(3)).partial_fit(X[:511], ys[:511])
     units = np.clip((X - X[:256].mean(axis=0)) / X[:256].std(axis=0), -5, 5)
-    given_ = OSKAAR(losses.ZeroOne(3), kernels.Gaussian(2**0.5) + 1.0).partial_fit(units[:511], ys[:511])
+    given_ = OSKAAR(losses.ZeroOne(3), smooth).partial_fit(units[:511], ys[:511])
     np.testing.assert_allclose(before.estimate(X[3]), given_.estimate(units[3]), atol=1e-8)
 
 
@@ -203,7 +206,7 @@ def test_batch(rng):
     X, ys = 40.0 + 9.0 * rng.normal(size=(12, 2)), rng.integers(3, size=12).tolist()
     loss, new = losses.ZeroOne(3), np.array([[41.0, 35.0], [1e9, 40.0]])
     model = BatchILE(loss, lam=0.01).fit(X, ys)
-    expected = naive.batch_ile(naive.unit_kernel(X), X, loss.embed_many(ys), 0.01, new)
+    expected = naive.batch_ile(naive.unit_kernels(X)[0], X, loss.embed_many(ys), 0.01, new)
     for x, g in zip(new, expected):
         np.testing.assert_allclose(model.estimate(x), g, atol=1e-9)
 
@@ -377,13 +380,13 @@ def test_sparse_and_dict_rows_have_no_scales(make, rng):
 
 
 def test_one_of_several_kernels(rng):
-    """None in a list is the default one; company is the paper's only where it is alone."""
+    """None in a list is the smooth one; there is no company beside a kernel of one's own."""
     X, ys = 5.0 + 3.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     learner = SALAMI(losses.ZeroOne(3), [None, kernels.Linear() + 1.0], 0.5)
     linear, Phi = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X), losses.ZeroOne(3).embed_many(ys)
     result = replay(learner, X, ys)
     for taken, (lo, hi) in {0: (0, 4), 4: (4, 8), 8: (8, 14)}.items():
-        Ks = [naive.gram(naive.kernel_in_force(X, taken), X, X), linear]
+        Ks = [naive.gram(naive.kernels_in_force(X, taken)[0], X, X), linear]
         G, _, _ = naive.salami(Ks, Phi, one_each(X), [0.5], 0.5, True)
         np.testing.assert_allclose(result.estimates[lo:hi], G[lo:hi], atol=1e-8)
 
@@ -434,12 +437,23 @@ def test_what_the_bound_is(rng):
     """That of a learner that had the present kernel from the start, plus what was paid more, or less, than it."""
     X, ys = hostile(40, rng)
     learner = OSKAAR(losses.ZeroOne(2), lam=0.1).partial_fit(X, ys)
-    kernel = kernels.standardised_kernel(X[:32])
+    kernel = kernels.standardised_kernels(X[:32])[0]
     present = OSKAAR(losses.ZeroOne(2), kernel, lam=0.1).partial_fit(X, ys).certificate()
     ours = learner.certificate()
     behind = learner.surrogate_loss - present.surrogate_loss
     assert abs(behind) > 1e-3
     assert ours.surrogate_bound == pytest.approx(present.surrogate_bound + behind, abs=1e-7)
+
+
+@pytest.mark.parametrize("settings_", [{"lam": (0.05, 0.5)}, {"eta": 0.5}])
+def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
+    X, ys = 4.0 + 9.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
+    Phi = losses.ZeroOne(3).embed_many(ys)
+    G, _ = naive.untuned_salami(X, Phi, one_each(X), most=1, scaled=False, company=False)
+    learner = SALAMI(losses.ZeroOne(3), **settings_)
+    np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-8)
+    assert learner.expert_weights().shape == (1, 2)
+    assert learner.expert_weights().sum() == pytest.approx(1)
 
 
 def test_no_bound_for_a_scaled_rate(rng):
@@ -455,7 +469,7 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
     X = 10.0 * rng.normal(size=(100, 2))
     ys = [int((x[0] > 0) ^ (t >= 50)) for t, x in enumerate(X)]
     ours = SALAMI(losses.ZeroOne(2), **settings_)
-    paper = SALAMI(losses.ZeroOne(2), company=False, eta=0.5, **settings_)
+    paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:64]), **settings_)
     for each in (ours, paper):
         each.partial_fit(X, ys)
     assert [c[:2] for c in ours.change_points()] == [c[:2] for c in paper.change_points()]

@@ -397,19 +397,24 @@ class Standardised(Kernel):
         return f"Standardised({self.kernel!r}, {len(self.scales)} features)"
 
 
-def standardised_kernel(rows: Array) -> Kernel:
-    """`default_kernel` on features standardised by the mean and the standard deviation of these rows.
+def standardised_kernels(rows: Array) -> list[Kernel]:
+    """Two kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
+
+        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1     smooth, and straight far away
+        <x, x'> / d + 1                               straight
 
     A feature that has not moved yet counts as far away as soon as it does.
 
-    >>> standardised_kernel(np.array([[0.0, 5.0], [2.0, 5.0]]))
-    Sum(Standardised(Gaussian(lengthscale=1.4142135623730951), 2 features), Constant(value=1.0))
+    >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
+    Sum(Standardised(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
     """
+    d = max(1, rows.shape[1])
     size = np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny ** 0.5)
     centres = size * (rows / size).mean(axis=0)
     scales = size * np.maximum((rows / size).std(axis=0), 1e-9)
-    gaussian = Gaussian(math.sqrt(max(1, rows.shape[1])))
-    return Standardised(gaussian, tuple(centres.tolist()), tuple(scales.tolist())) + 1.0
+    units = tuple(centres.tolist()), tuple(scales.tolist())
+    smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
+    return [Standardised(smooth, *units) + 1.0, Standardised(1 / d * Linear(), *units) + 1.0]
 
 
 def default_kernel(rows: Rows) -> Kernel:

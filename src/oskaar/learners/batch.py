@@ -16,7 +16,7 @@ from oskaar import state
 from oskaar.arrays import Array
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.kernels import standardised_kernel
+from oskaar.kernels import standardised_kernels
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
@@ -59,7 +59,7 @@ class BatchILE(Predictor):
         if len(Phi) != block.n:
             raise ValueError(f"the labels have {len(Phi)} parts in all, for {block.n} rows: one for each row.")
         if self.kernel is None and isinstance(block.rows, np.ndarray):
-            inputs.kernels = [standardised_kernel(block.rows)]
+            inputs.kernels = standardised_kernels(block.rows)[:1]
         M = inputs.corner(block)
         M[np.diag_indices_from(M)] += block.n * float(self.lam)
         try:

@@ -46,7 +46,7 @@ class Mixture:
         return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
 
     @property
-    def logs(self) -> Array:
+    def log_weights(self) -> Array:
         """eta gain (J, S): logarithms of the weights, but for the prior and a constant."""
         return self.rate * self.gains
 

@@ -73,7 +73,7 @@ class OnlineLearner(Predictor):
     """How many tickets of `ask` may be open; past it the oldest is dropped. Set it on a learner at any time."""
 
     _tickets: Tickets
-    _scaled: Kernel | None = None
+    _scaled: list[Kernel] | None = None
     _early: Early | None = None
     _behind = 0.0
     _resets = 0
@@ -149,7 +149,7 @@ class OnlineLearner(Predictor):
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
             self._torn = False
 
-    def _start_anew(self, scaled: Kernel | None) -> None:
+    def _start_anew(self, scaled: list[Kernel] | None) -> None:
         self._scaled = scaled
         self._make_maps()
         self._inputs = self._new_inputs()
@@ -434,7 +434,7 @@ class OnlineLearner(Predictor):
         """A learner that has learned all rounds with the default kernel in the units of their rows."""
         again = self._like_new()
         again._early = None
-        again._start_anew(early.kernel())
+        again._start_anew(early.kernels())
         block, Phi, ends = early.everything(space.p)
         start = 0
         while start < len(ends):

@@ -28,8 +28,8 @@ class OSKAAR(OnlineLearner):
     r"""Online structured prediction by kernel regression, exact, with regret bounds on any data.
 
     loss: what a mistake costs, and so what the outputs are (`oskaar.losses`).
-    kernel: similarity of inputs (`oskaar.kernels`, or any function). None is Gaussian(sqrt(d)) + 1 for d numbers,
-        standardised by the rows so far (docs/defaults.md), and Cosine() + 1 for sparse and dict rows.
+    kernel: similarity of inputs (`oskaar.kernels`, or any function). None is a smooth one on
+        standardised features (`kernels.standardised_kernels`) for numbers, Cosine() + 1 for sparse and dict rows.
     lam: regularisation, > 0. With kernels of size 1, 0.1 to 1 is a good start.
     shifted: the variant with guarantees in high probability (Theorem Avg cumulative risk).
     features: a map to vectors of a fixed dimension (`oskaar.features`), in place of the kernel.
@@ -112,12 +112,13 @@ class OSKAAR(OnlineLearner):
         return self.kernel is None and self.features is None
 
     def _make_maps(self) -> None:
-        kernel = self._scaled if self.kernel is None else self.kernel
-        self._map = features_for(kernel, self.features, self.budget, require_lam(self.lam))
+        self._map = features_for(self._own_kernel(), self.features, self.budget, require_lam(self.lam))
 
     def _new_inputs(self) -> Inputs:
-        kernel = self._scaled if self.kernel is None else self.kernel
-        return inputs_for([kernel], [self._map], self.loss.parts)
+        return inputs_for([self._own_kernel()], [self._map], self.loss.parts)
+
+    def _own_kernel(self) -> Any:
+        return self._scaled[0] if self.kernel is None and self._scaled else self.kernel
 
     def _hindsight(self) -> Hindsight | None:
         """Lemma (regret vawk), or its shifted version with the largest target there was, for rounds of one row."""

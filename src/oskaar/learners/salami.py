@@ -59,13 +59,13 @@ class SALAMI(OnlineLearner):
     r"""Online structured prediction that follows a world that changes.
 
     loss: what a mistake costs (`oskaar.losses`).
-    kernel: similarity of inputs, or a list of kernels to mix. None is Gaussian(sqrt(d)) + 1 for d numbers,
-        standardised by the rows so far (docs/defaults.md), and Cosine() + 1 for sparse and dict rows. Give every
-        kernel an intercept (`+ 1.0`): a newborn expert knows nothing else.
+    kernel: similarity of inputs, or a list of kernels to mix. None is a smooth one on standardised features, and a
+        linear one as well where neither lam nor eta is given (`kernels.standardised_kernels`); Cosine() + 1 for
+        sparse and dict rows. Give every kernel an intercept (`+ 1.0`): a newborn expert knows nothing else.
     lam: regularisation, or a grid of them to mix; None is (0.05, 0.5).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
-        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2). "scaled" is 1/2 over
-        the mixture's mean loss so far. None is "scaled" where there is neither a kernel nor features, else 1/2.
+        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2), "scaled" 0.5 over
+        the mean loss so far. None is "scaled" where nothing else is given either, else 0.5.
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
     shifted: Algorithm 3, with guarantees in high probability.
     features: a feature map (`oskaar.features`) or a list of them to mix, in place of the kernel.
@@ -77,7 +77,7 @@ class SALAMI(OnlineLearner):
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
     company: experts that the paper does not have, with less weight to begin with: each kind without KAAR's hedge,
         for labels with little noise, and one that says phi(y_{t-1}), for a world that hardly moves. None is True
-        where there is neither a kernel nor features. For rounds of one row.
+        where neither kernel, lam, eta nor features are given. For rounds of one row.
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami.
 
@@ -89,7 +89,7 @@ class SALAMI(OnlineLearner):
     'b'
     """
 
-    _company = _scales = False
+    _company = _scales = _untuned = False
     _world: Mixture | None = None
     _last = np.zeros((1, 0))
 
@@ -119,11 +119,11 @@ class SALAMI(OnlineLearner):
         self.shifted, self.project, self.bound = shifted, project, bound
         self.window, self._kept = window, _window(window)
         self.eta = eta
-        untuned = kernel is None and features is None and not shifted
-        self._scales = eta == "scaled" or (eta is None and untuned)
+        self._untuned = kernel is None and lam is None and eta is None and features is None and not shifted
+        self._scales = eta == "scaled" or self._untuned
         self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
         self.company = company
-        self._company = bool(untuned if company is None else company) and not require_loss(loss).parts
+        self._company = bool(self._untuned if company is None else company) and not require_loss(loss).parts
         super().__init__(loss, kernel, max_bytes)
 
     @exclusive
@@ -149,7 +149,7 @@ class SALAMI(OnlineLearner):
 
     @exclusive
     def expert_weights(self) -> Array:
-        """The weights (kernels or feature maps, lams), summed over restarts; `company` has the rest."""
+        """The weights (kernels or feature maps, lams), summed over restarts; what is missing to 1 is `company`'s."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
         return weights[: self._experts.kinds].reshape(-1, len(self.lams))
 
@@ -167,7 +167,7 @@ class SALAMI(OnlineLearner):
         alive = self._experts.starts_alive
         if not len(alive):
             return 0.0
-        weights = (self._world or self._mixture).weights(self._alive())  # company has no dimension
+        weights = (self._world or self._mixture).weights(self._alive())
         return mixed_dimension(self._experts, weights[:, : len(alive)], probes)
 
     # ---------------------------------------------------------------- the five methods of a learner
@@ -176,13 +176,15 @@ class SALAMI(OnlineLearner):
         return self.features is None and any(kernel is None for kernel in self.kernels)
 
     def _kernels(self) -> list[Any]:
-        return [self._scaled if kernel is None else kernel for kernel in self.kernels]
+        """The kernels, with those of standardised features in place of None once there are some."""
+        scaled: list[Any] = [None] if self._scaled is None else self._scaled[: None if self._untuned else 1]
+        return [k for kernel in self.kernels for k in (scaled if kernel is None else [kernel])]
 
     def _make_maps(self) -> None:
         self._maps = _maps(self._kernels(), self.features, self.budget, min(self.lams))
 
     def _new_inputs(self) -> Inputs:
-        maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self.kernels)
+        maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self._kernels())
         kernels = [None] * len(maps) if self._maps else self._kernels()
         renewed = self._schedule is not None and any(m.renews for m in self._maps)
         return inputs_for(kernels, maps, self.loss.parts, keep=renewed)
@@ -291,7 +293,7 @@ class SALAMI(OnlineLearner):
             G = fit_columns(_mix(ahead.world.weights(ahead.restarts), ahead.experts[:kinds]), Phi.shape[1])
             own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
             ahead.world = ahead.world.after(ahead.restarts, losses[:kinds], own)
-        logs = (ahead.world or ahead.mixture).logs.max(axis=0)
+        logs = (ahead.world or ahead.mixture).log_weights.max(axis=0)
         ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, logs)
         ahead.last = Phi[-1:]
         for block in ahead.begun.blocks:
@@ -356,7 +358,7 @@ class SALAMI(OnlineLearner):
         state.require_kind(self._experts, (KernelExperts, FeatureExperts), "the experts")
         state.require(self._experts.inputs is self._inputs, "the experts must have the learner's inputs")
         self._experts.check_state(self.rounds)
-        state.require(self._mixture.logs.shape == (self._kinds, len(self._mixture.restarts)), "a weight each")
+        state.require(self._mixture.gains.shape == (self._kinds, len(self._mixture.restarts)), "a weight each")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"

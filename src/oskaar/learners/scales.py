@@ -16,7 +16,7 @@ import numpy as np
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.inputs import Block
-from oskaar.kernels import Kernel, standardised_kernel
+from oskaar.kernels import Kernel, standardised_kernels
 from oskaar.rows import nbytes
 
 FIRST, LAST = 4, 512
@@ -64,9 +64,9 @@ class Early:
             other.due *= 2
         return other
 
-    def kernel(self) -> Kernel:
-        """The default kernel in the units of the rows so far."""
-        return standardised_kernel(np.concatenate(self._blocks))
+    def kernels(self) -> list[Kernel]:
+        """The default kernels in the units of the rows so far: one for OSKAAR, all for SALAMI."""
+        return standardised_kernels(np.concatenate(self._blocks))
 
     def everything(self, p: int) -> tuple[Block, Array, Any]:
         """All rows, their targets in p coordinates, and where each round ends."""
