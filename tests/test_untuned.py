@@ -65,6 +65,7 @@ def stream(n, width=3, classes=3, seed=0):
 # ------------------------------------------------------------------ against the definitions
 
 
+@settings(max_examples=20)
 @given(st.data(), odd_rows(), lams())
 def test_oskaar_is_the_definition(data, X, lam):
     """Every g_hat_t, in turn and in chunks."""
@@ -89,7 +90,7 @@ def test_oskaar_is_the_definition(data, X, lam):
 
 @MODES
 @settings(max_examples=10)
-@given(data=st.data(), X=odd_rows(max_rounds=18), project=st.booleans(), window=st.sampled_from([None, None, 3, 7]))
+@given(data=st.data(), X=odd_rows(max_rounds=13), project=st.booleans(), window=st.sampled_from([None, None, 3, 7]))
 def test_salami_is_the_definition(restarts, data, X, project, window):
     """g_hat_t, the weights of kinds, and those of restarts, which are the paper's."""
     loss = data.draw(small_losses())
@@ -112,7 +113,7 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
     np.testing.assert_allclose(replay(again, X, ys).estimates, G, atol=1e-8)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=9), st.integers(0, 2**32 - 1))
 def test_rounds_of_parts(sizes, seed):
     """Scales are taken after the round that brings 4, 8, ... rows; there is no company."""
@@ -136,7 +137,7 @@ def test_rounds_of_parts(sizes, seed):
 @pytest.mark.parametrize(("project", "window"), [(True, None), (False, None), (True, 20)])
 def test_company_on_features(restarts, project, window, rng):
     """With a map of one's own company and the scaled rate are asked for; chunks and rounds are the definition."""
-    X, ys = rng.normal(size=(50, 2)), [int(i // 7 % 4) for i in range(50)]
+    X, ys = rng.normal(size=(44, 2)), [int(i // 7 % 4) for i in range(44)]
     asked = {"company": True, "eta": "scaled", "restarts": restarts, "window": window, "project": project}
     fast, slow = (SALAMI(losses.ZeroOne(), features=features.Linear(2), **asked) for _ in range(2))
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
@@ -264,13 +265,13 @@ def test_tickets(make, data, seed):
 @makes
 def test_however_it_is_run(make):
     """Chunks to 1e-9, `learn_many` and a file or a pickle in between bit for bit."""
-    (X, ys), loss = stream(36), losses.ZeroOne()
+    (X, ys), loss = stream(20), losses.ZeroOne()
     learners = [MAKE[make](loss) for _ in range(3)]
     estimates = []
     for i, (x, y) in enumerate(zip(X, ys)):
         estimates.append(learners[0].estimate(x))
         learners[0].learn_one(x, y)
-        if i in (2, 3, 7, 20):
+        if i in (2, 3, 7, 12):
             learners[2] = (
                 oskaar.from_bytes(learners[2].to_bytes()) if i % 2 else pickle.loads(pickle.dumps(learners[2]))
             )
@@ -283,7 +284,7 @@ def test_however_it_is_run(make):
     result = replay(fast, X, ys)
     for g, whole in zip(estimates, result.estimates):
         np.testing.assert_allclose(whole[: len(g)], g, atol=1e-9)
-    halves = MAKE[make](loss).partial_fit(X[:27], ys[:27]).partial_fit(X[27:], ys[27:])
+    halves = MAKE[make](loss).partial_fit(X[:11], ys[:11]).partial_fit(X[11:], ys[11:])
     for other in (fast, halves):
         np.testing.assert_allclose(other.estimate(X[0]), learners[0].estimate(X[0]), atol=1e-9)
         assert other.surrogate_loss == pytest.approx(learners[0].surrogate_loss, abs=1e-8)
@@ -292,7 +293,7 @@ def test_however_it_is_run(make):
 
 @makes
 def test_fit_and_reset_start_again(make):
-    X, ys = stream(20)
+    X, ys = stream(10)
     other = np.random.default_rng(1).normal(size=(9, 3))
     learner, fresh = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3)).fit(X, ys)
     learner.partial_fit(other, [0, 1, 2] * 3).fit(X, ys)
@@ -406,10 +407,10 @@ def hostile(n, rng):
 
 
 STREAMS = {
-    "hostile": lambda rng: hostile(70, rng),
-    "easy": lambda rng: ((X := rng.normal(size=(70, 2))), [int(x[0] > 0) for x in X]),
-    "noise": lambda rng: (100.0 * rng.normal(size=(70, 1)), rng.integers(2, size=70).tolist()),
-    "constant": lambda rng: (np.full((70, 2), 4.0), [0, 1] * 35),
+    "hostile": lambda rng: hostile(40, rng),
+    "easy": lambda rng: ((X := rng.normal(size=(40, 2))), [int(x[0] > 0) for x in X]),
+    "noise": lambda rng: (100.0 * rng.normal(size=(40, 1)), rng.integers(2, size=40).tolist()),
+    "constant": lambda rng: (np.full((40, 2), 4.0), [0, 1] * 20),
 }
 LEARNERS = {
     "oskaar": lambda: OSKAAR(losses.ZeroOne(2), lam=0.1),
@@ -461,9 +462,7 @@ def test_no_bound_for_a_scaled_rate(rng):
     assert SALAMI(losses.ZeroOne(2)).partial_fit(X, ys).certificate().surrogate_bound is None
 
 
-@pytest.mark.parametrize(
-    "settings_", [{}, {"restarts": "geometric"}, {"window": 50}, {"budget": 20}, {"restarts": None}]
-)
+@pytest.mark.parametrize("settings_", [{}, {"window": 50}, {"budget": 20}, {"restarts": None}])
 def test_changes_and_restarts_are_the_papers(settings_, rng):
     """Company and the scaled rate decide what is answered, not when the world is said to have changed."""
     X = 10.0 * rng.normal(size=(100, 2))
@@ -473,7 +472,7 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
     for each in (ours, paper):
         each.partial_fit(X, ys)
     assert [c[:2] for c in ours.change_points()] == [c[:2] for c in paper.change_points()]
-    assert bool(ours.change_points()) == ("restarts" not in settings_ or settings_["restarts"] is not None)
+    assert bool(ours.change_points()) == ("restarts" not in settings_)
     for (s, p), (r, q) in [(ours.restart_weights(), paper.restart_weights())]:
         np.testing.assert_array_equal(s, r)
         np.testing.assert_allclose(p, q, atol=1e-9)
@@ -498,7 +497,7 @@ def test_restarts_are_weighed_at_the_rate_that_was_asked_for(settings_, rng):
 
 def test_a_world_that_hardly_moves(rng):
     """What company is for: labels that stay, and x that says nothing."""
-    X, ys = rng.normal(size=(300, 3)), [(t // 25) % 4 for t in range(300)]
+    X, ys = rng.normal(size=(200, 3)), [(t // 25) % 4 for t in range(200)]
     ours = replay(SALAMI(losses.ZeroOne(4)), X, ys).losses.mean()
     alone = replay(SALAMI(losses.ZeroOne(4), company=False, eta=0.5), X, ys).losses.mean()
     repeated = np.mean(np.diff(ys, prepend=-1) != 0)
