@@ -295,10 +295,11 @@ def test_however_it_is_run(make):
 def test_fit_and_reset_start_again(make):
     X, ys = stream(10)
     other = np.random.default_rng(1).normal(size=(9, 3))
-    learner, fresh = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3)).fit(X, ys)
+    learner, fresh = MAKE[make](losses.ZeroOne(3)), MAKE[make](losses.ZeroOne(3)).partial_fit(X, ys)
     learner.partial_fit(other, [0, 1, 2] * 3).fit(X, ys)
     np.testing.assert_array_equal(learner.estimate(X[0]), fresh.estimate(X[0]))
     learner.reset()
+    assert learner._behind == 0.0
     learner.partial_fit(X, ys)
     np.testing.assert_array_equal(learner.estimate(X[0]), fresh.estimate(X[0]))
     assert learner.surrogate_loss == fresh.surrogate_loss
@@ -354,6 +355,11 @@ def test_rows_are_copied(make):
         buffered.learn_one(buffer, y)
         plain.learn_one(x, y)
     np.testing.assert_array_equal(buffered.estimate(X[0]), plain.estimate(X[0]))
+    buffered, buffer = MAKE[make](losses.ZeroOne(3)), X[:5].copy()
+    buffered.partial_fit(buffer, ys[:5])
+    buffer[:] = 7.0
+    buffered.partial_fit(X[5:], ys[5:])
+    np.testing.assert_allclose(buffered.estimate(X[0]), plain.estimate(X[0]), atol=1e-9)
 
 
 @makes
@@ -551,3 +557,15 @@ def test_max_bytes_holds(settings_, most, chunks):
         learn(X, ys)
     assert 0 < learner.rounds < 500
     assert learner.cost().bytes <= most
+
+
+def test_a_row_that_waits_is_counted():
+    X, ys = stream(6, width=300)
+    learner = OSKAAR(losses.ZeroOne(3), budget=5)
+    learner.learn_many(X[:5], ys[:5])
+    learner.max_bytes = learner.cost().bytes + learner._growth(1) + 2000
+    with pytest.raises(MemoryError, match="max_bytes allows"):
+        learner.learn_one(X[5], ys[5])
+    learner.max_bytes += 1000
+    learner.learn_one(X[5], ys[5])
+    assert learner.cost().bytes <= learner.max_bytes
