@@ -477,7 +477,7 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
     paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:64]), **settings_)
     for each in (ours, paper):
         each.partial_fit(X, ys)
-    assert [c[:2] for c in ours.change_points()] == [c[:2] for c in paper.change_points()]
+    np.testing.assert_allclose(ours.change_points(), paper.change_points(), atol=1e-7)  # and the evidence
     assert bool(ours.change_points()) == ("restarts" not in settings_)
     for (s, p), (r, q) in [(ours.restart_weights(), paper.restart_weights())]:
         np.testing.assert_array_equal(s, r)
