@@ -259,14 +259,18 @@ def ridge(K, Phi, past, now, lam):
     return K[np.ix_(now, past)] @ np.linalg.solve(K[np.ix_(past, past)] + lam * np.eye(len(past)), Phi[past])
 
 
-def company_salami(Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, project=True, window=None, lives=None):
+def company_salami(
+    Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, project=True, window=None, lives=None, first=(0.0, 0.0)
+):
     """SALAMI with, for each restart, each kind a second time without its hedge, and one that says phi(y_{t-1}).
 
     These have a prior weight of e^-4, and a scaled rate is eta over the mean of 1 and the mixture's losses so far.
+    `first` has the logarithms of the prior weights of restarts after the first and of kernels after the first.
     Returns the mixture's estimates and the weights p_t of each round, (restarts, kinds).
     """
     kinds = [(say, K, lam) for say in ([expert, ridge] if company else [expert]) for K in Ks for lam in lams]
-    prior = [1.0] * (len(Ks) * len(lams)) + [np.exp(-4.0)] * (len(Ks) * len(lams) + 1) * company
+    prior = [np.exp(first[1]) if k else 1.0 for k in range(len(Ks)) for _ in lams]
+    prior += ([np.exp(-4.0) * w for w in prior] + [np.exp(-4.0)]) * company
     begins, T = [0, *ends[:-1]], len(ends)
     estimates, weights = np.zeros_like(Phi), []
     losses, own = np.zeros((T, len(prior), T)), [1.0]
@@ -280,7 +284,8 @@ def company_salami(Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, proj
             said[s] = G + [Phi[lo - 1 : lo] if t else np.zeros((1, Phi.shape[1]))] * company
         rate = eta / np.mean(own) if scaled else eta
         total = np.array([[losses[s, i, :t].sum() for i in range(len(prior))] for s in alive])
-        p = np.array(prior) * np.exp(-rate * (total - total.min()))
+        restart = np.array([[np.exp(first[0]) if s else 1.0] for s in alive])
+        p = restart * np.array(prior) * np.exp(-rate * (total - total.min()))
         p = p / p.sum()
         estimates[lo:hi] = sum(p[a, i] * g for a, s in enumerate(alive) for i, g in enumerate(said[s]))
         weights.append(p)
@@ -291,19 +296,19 @@ def company_salami(Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, proj
     return estimates, weights
 
 
-def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), most=2, **settings):
+def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), most=2, first=(-4.0, -1.0), **settings):
     """The estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
     X, taken = [list(x) for x in X], scales_taken(ends)
     estimates, weights = np.zeros_like(Phi), []
     while len(weights) < len(ends):
-        first = len(weights)
-        last = max(t for t in range(len(ends)) if taken[t] == taken[first])  # the same kernel until then
+        begin = len(weights)
+        last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernel until then
         seen = X[: ends[last]]
-        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[first])[:most]]
-        G, p = company_salami(Ks, Phi[: ends[last]], ends[: last + 1], lams, **settings)
-        lo = ends[first - 1] if first else 0
+        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[begin])[:most]]
+        G, p = company_salami(Ks, Phi[: ends[last]], ends[: last + 1], lams, first=first, **settings)
+        lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
-        weights += p[first:]
+        weights += p[begin:]
     return estimates, weights
 
 

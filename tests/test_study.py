@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from oskaar import OSKAAR, SALAMI, losses, streams
+from oskaar import OSKAAR, SALAMI, losses
 from study import one
 from study.__main__ import QUICK_METHODS, QUICK_STREAMS, main
 from study.baselines import BestSoFar, ToTheLeft, best_constant

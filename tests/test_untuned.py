@@ -100,7 +100,7 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
     Phi, ends = np.array([loss.embed(y) for y in ys]), one_each(X)
     asked = {"project": project, "window": window, "lives": lives(restarts)}
     G, weights = naive.untuned_salami(X, Phi, ends, **asked)
-    _, paper = naive.untuned_salami(X, Phi, ends, scaled=False, company=False, **asked)
+    _, paper = naive.untuned_salami(X, Phi, ends, first=(0, 0), scaled=False, company=False, **asked)
     learner = SALAMI(loss, restarts=restarts, project=project, window=window)
     for t, (x, y) in enumerate(zip(X, ys)):
         np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
@@ -456,7 +456,7 @@ def test_what_the_bound_is(rng):
 def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
     X, ys = 4.0 + 9.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     Phi = losses.ZeroOne(3).embed_many(ys)
-    G, _ = naive.untuned_salami(X, Phi, one_each(X), most=1, scaled=False, company=False)
+    G, _ = naive.untuned_salami(X, Phi, one_each(X), most=1, first=(0, 0), scaled=False, company=False)
     learner = SALAMI(losses.ZeroOne(3), **settings_)
     np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-8)
     assert learner.expert_weights().shape == (1, 2)

@@ -2,8 +2,8 @@ r"""Exponential weights over experts that are born at every round (sleeping expe
 
     p_t(s) ~ w_s exp(-eta (A_{s-1} + sum_{r=s}^{t-1} loss_r(s))),   A_{s-1} the mixture's own loss before s      (1)
 
-with a prior weight w_s that is 1 unless said otherwise. Kept as what an expert has gained on the mixture since it was
-born, so that a newborn has 0 and nothing grows with t:
+with a prior weight w_s that is 1 unless said otherwise, for kinds of experts and for restarts after the first. Kept
+as what an expert has gained on the mixture since it was born, so that a newborn has 0 and nothing grows with t:
 
     gain_s <- gain_s + loss_t(mixture) - loss_t(s),      p_t(s) ~ w_s exp(eta gain_s)                      (2)
 
@@ -33,8 +33,11 @@ class Mixture:
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, eta: float, kinds: int, prior: Any = 0.0, scaled: bool = False) -> None:
-        self.eta, self.scaled = eta, scaled
+    later = 0.0
+    """The logarithm of the prior weight of restarts after the first."""
+
+    def __init__(self, eta: float, kinds: int, prior: Any = 0.0, scaled: bool = False, later: float = 0.0) -> None:
+        self.eta, self.scaled, self.later = eta, scaled, later
         self.prior: Array = np.zeros((kinds, 1)) + np.reshape(prior, (-1, 1))
         self.restarts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.gains = np.zeros((kinds, 0))
@@ -52,7 +55,7 @@ class Mixture:
 
     def weights(self, restarts: Any) -> Array:
         """p_t (J, S) over the experts that are alive; those that are new are newborn."""
-        return _softmax(self.rate * self._aligned(restarts) + self.prior)
+        return _softmax(self.rate * self._aligned(restarts) + self._priors(restarts))
 
     def after(self, restarts: Any, losses: Array, own: float) -> Mixture:
         """The mixture when the experts (J, S) have paid their losses and it has paid its own."""
@@ -67,7 +70,7 @@ class Mixture:
         round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
         """
         n, J, S, p = E.shape
-        prior = np.where(alive[:, None], self.prior, -np.inf).reshape(n, J * S)
+        prior = np.where(alive[:, None], self._priors(restarts), -np.inf).reshape(n, J * S)
         there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
         losses, E = losses.reshape(n, J * S), E.reshape(n, J * S, p)
         gains, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
@@ -87,10 +90,14 @@ class Mixture:
 
     def _with(self, restarts: Any, gains: Array, paid: float, rounds: int) -> Mixture:
         other = object.__new__(Mixture)
-        other.eta, other.scaled, other.prior = self.eta, self.scaled, self.prior
+        other.eta, other.scaled, other.prior, other.later = self.eta, self.scaled, self.prior, self.later
         other.restarts, other.gains = restarts, gains
         other.paid, other.rounds = self.paid + paid, self.rounds + rounds
         return other
+
+    def _priors(self, restarts: Any) -> Array:
+        """Logarithms (J, S), or (J, 1) where all restarts are alike."""
+        return self.prior + self.later * (restarts > 0) if self.later else self.prior
 
     def _aligned(self, restarts: Any) -> Array:
         old = len(self.restarts)

@@ -36,8 +36,9 @@ GRID = (0.05, 0.5)
 ETA, SCALED = 0.5, 0.5
 """The default rate with a kernel of one's own, and the scaled one (`learners.mixture`) without."""
 
-COMPANY = -4.0
-"""The logarithm of the prior weight of each expert that the paper does not have."""
+COMPANY, LATER, LINEAR = -4.0, -4.0, -1.0
+"""Logarithms of prior weights: of experts that the paper does not have, of restarts after the first and of the linear
+kernel, these two where nothing is given."""
 
 
 @dataclass
@@ -196,8 +197,10 @@ class SALAMI(OnlineLearner):
             self._experts = FeatureExperts(self._inputs, self._maps, lams, self._schedule, self._kept, self._company)
         else:
             self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept, self._company)
-        prior = [0.0] * self._experts.kinds + [COMPANY] * (self._kinds - self._experts.kinds)
-        self._mixture = Mixture(self.rate, self._kinds, prior, self._scales)
+        smooth = len(lams) if self._untuned else self._experts.kinds
+        prior = [0.0] * smooth + [LINEAR] * (self._experts.kinds - smooth)
+        prior += [COMPANY + w for w in prior] + [COMPANY] if self._company else []
+        self._mixture = Mixture(self.rate, self._kinds, prior, self._scales, LATER if self._untuned else 0.0)
         eta = ETA if self._scales else self.rate
         self._world = Mixture(eta, self._experts.kinds) if self._company or self._scales else None
         self._last = np.zeros((1, 0))
