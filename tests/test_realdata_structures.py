@@ -34,6 +34,10 @@ def test_levels_are_closer_than_the_running_median(data, file):
 
 
 def test_wine_levels_are_closer_than_rounded_ridge(data):
+    """SALAMI untuned, on rows as they are: its kernels standardise them, as ridge's scaler does.
+
+    Rows that were standardised online before are worse: 0.439, ridge 0.437, SALAMI on the rows themselves 0.428.
+    """
     pytest.importorskip("sklearn", reason="scikit-learn, of the extra `bench`, is not installed")
     import ordinal
 
@@ -41,8 +45,7 @@ def test_wine_levels_are_closer_than_rounded_ridge(data):
     y = table[:, -1]
     levels = np.arange(int(y.min()), int(y.max()) + 1)
     learner = SALAMI(losses.Ordinal(levels.tolist()))
-    X = streams.standardised(table[:, :-1])
-    ours = replay(learner, X, y.astype(int).tolist(), keep_estimates=False).mean_loss
+    ours = replay(learner, table[:, :-1], y.astype(int).tolist(), keep_estimates=False).mean_loss
     assert ours < np.abs(ordinal.rounded_ridge(table[:, :-1], y, levels, ordinal.EVERY) - y).mean()
 
 

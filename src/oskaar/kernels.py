@@ -420,7 +420,9 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
 def default_kernel(rows: Rows) -> Kernel:
     """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse and dict rows.
 
-    sqrt(d) is about the size of a row whose features are standardised; sparse rows are mostly bags of words.
+    What feature maps without a kernel have, and learners until they know the units of dense rows
+    (`standardised_kernels` from the fourth row on). sqrt(d) is about the size of a row whose features are
+    standardised; sparse rows are mostly bags of words.
     The constant is an intercept: what all labels have in common, for inputs far from all that was seen.
 
     >>> default_kernel(np.zeros((1, 4)))

@@ -27,7 +27,7 @@ from oskaar.rows import is_sparse
 class RandomFourier(FeatureMap):
     r"""Random cosines and sines for Gaussian, Laplacian and Matern kernels, scaled, summed, with a constant.
 
-    kernel: None is the default one of dense rows, Gaussian(sqrt(d)) + 1. dim: how many features there may be,
+    kernel: None is Gaussian(sqrt(d)) + 1, for standardised rows of d numbers. dim: how many features there may be,
     the constant's included; they come in pairs, so that one may be left over. seed: a whole number >= 0.
     width: how many columns rows have at most; None: as many as dense rows turn out to have, and any number of
     sparse or dict columns, whose frequencies are drawn as the columns appear and then stay.

@@ -33,7 +33,8 @@ RESOLUTION = 1e-6
 class Nystrom(FeatureMap):
     """Features on at most `budget` inputs, taken up as they come.
 
-    kernel: as a learner takes it; None is the default for the rows.
+    kernel: as a learner takes it; None is `kernels.default_kernel`, for standardised rows (a learner's `budget=`
+        standardises by itself).
     budget: how many atoms there may be, and so the number of features.
     ridge: mu, the scale below which a direction does not matter; the learner's lam is right.
     beta: how eagerly inputs are taken up; 10 keeps all but those that are well represented.

@@ -25,6 +25,9 @@ from oskaar.solvers.cholesky import PANEL
 class BatchILE(Predictor):
     r"""Structured prediction from a batch of examples. Mind that lam is multiplied by their number n.
 
+    kernel: None is a smooth one on features standardised by the examples (`kernels.standardised_kernels`) for
+        numbers, Cosine() + 1 for sparse and dict rows.
+
     Equivalent to tests/naive.py::batch_ile, and in its estimate to scikit-learn's
     KernelRidge(alpha=n * lam) on the embedded labels.
 
