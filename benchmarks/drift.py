@@ -2,8 +2,7 @@
 
 The default grid of lam and eta were chosen on PM2.5, Yeast and other seeds of the synthetic classes: their figures
 are those of streams that were looked at. The seeds used here were run once after that choice, and a second time when
-SALAMI untuned became a mixture of two kernels with `company`. On Yeast the kernel is given: SALAMI there is the
-paper's.
+SALAMI untuned became a mixture of two kernels with `company`. On Yeast the kernel is given: SALAMI is the paper's.
 
 The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """
