@@ -264,7 +264,7 @@ def test_control_c_reports_what_there_is(tmp_path):
     path = tmp_path / "report.html"
     command = [sys.executable, "-m", "oskaar", "replay", "-", "--out", "-", "--chunk", "1", "--report", str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, "--limit", "9999"], text=True, **pipes) as process:
+    with subprocess.Popen([*command, "--limit", "9999"], text=True, cwd=tmp_path, **pipes) as process:
         process.stdin.write(table())
         process.stdin.flush()
         for _ in range(160):
