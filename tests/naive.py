@@ -167,6 +167,15 @@ def mean_square(phi, g):
     return np.mean([np.sum((a - b) ** 2) for a, b in zip(phi, g, strict=True)])
 
 
+def lives(restarts):
+    """Which experts are alive, as the docstrings say it; rounds from 0."""
+    if restarts == "all":
+        return None
+    if restarts is None:
+        return lambda s, t: s == 0
+    return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
+
+
 def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, lives=None):
     """Algorithm 2, or Algorithm 3 when shifted, with experts (s, K, lam) for s = 1..t.
 

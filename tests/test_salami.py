@@ -14,15 +14,6 @@ from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
 MODES = st.sampled_from(["all", "geometric", None])
 
 
-def lives(restarts):
-    """Which experts are alive, as the docstrings say it; rounds from 0."""
-    if restarts == "all":
-        return None
-    if restarts is None:
-        return lambda s, t: s == 0
-    return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
-
-
 @given(st.data(), rows(max_rounds=14), MODES, st.booleans(), st.booleans(), st.sampled_from([0.125, 0.5, 3.0]))
 def test_estimates_and_weights_are_the_algorithm(data, X, restarts, shifted, project, eta):
     """Every g_hat_t, every p_t and every answer, for a grid of lams."""
@@ -35,12 +26,12 @@ def test_estimates_and_weights_are_the_algorithm(data, X, restarts, shifted, pro
         return
     K, Phi = naive.gram(twin, X, X), np.array([loss.embed(y) for y in ys])
     ends = list(range(1, len(X) + 1))
-    G, weights, _ = naive.salami([K], Phi, ends, grid, eta, project, shifted, lives=lives(restarts))
+    G, weights, _ = naive.salami([K], Phi, ends, grid, eta, project, shifted, lives=naive.lives(restarts))
     for t, (x, y) in enumerate(zip(X, ys)):
         np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-9)
         started, p = learner.restart_weights()
         np.testing.assert_allclose(p, weights[t].reshape(-1, 2).sum(axis=1), atol=1e-9)
-        alive = [s for s in range(t + 1) if restarts == "all" or lives(restarts)(s, t)]
+        alive = [s for s in range(t + 1) if restarts == "all" or naive.lives(restarts)(s, t)]
         assert started.tolist() == [s + 1 for s in alive]
         np.testing.assert_allclose(learner.expert_weights()[0], weights[t].reshape(-1, 2).sum(axis=0), atol=1e-9)
         assert learner.predict_one(x) == loss.decode(learner.estimate(x))
@@ -73,7 +64,7 @@ def test_rounds_of_several_rows(rounds, lam, restarts, shifted):
     ends = np.cumsum([len(x) for x in rounds]).tolist()
     Phi = np.vstack([loss.embed(y) for y in ys])
     G, _, _ = naive.salami(
-        [naive.gram(naive.gaussian, X, X)], Phi, ends, [lam], 0.5, True, shifted, lives=lives(restarts)
+        [naive.gram(naive.gaussian, X, X)], Phi, ends, [lam], 0.5, True, shifted, lives=naive.lives(restarts)
     )
     fast, slow = (
         SALAMI(loss, kernels.Gaussian(), lam, eta=0.5, restarts=restarts, shifted=shifted) for _ in range(2)

@@ -26,15 +26,6 @@ MAKE = {
 makes = pytest.mark.parametrize("make", MAKE)
 
 
-def lives(restarts):
-    """Which experts are alive; rounds from 0."""
-    if restarts == "all":
-        return None
-    if restarts is None:
-        return lambda s, t: s == 0
-    return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
-
-
 def one_each(X):
     """Where rounds of one row end."""
     return list(range(1, len(X) + 1))
@@ -98,7 +89,7 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
     if not ys or (restarts is None and window is not None):
         return
     Phi, ends = np.array([loss.embed(y) for y in ys]), one_each(X)
-    asked = {"project": project, "window": window, "lives": lives(restarts)}
+    asked = {"project": project, "window": window, "lives": naive.lives(restarts)}
     G, weights = naive.untuned_salami(X, Phi, ends, **asked)
     _, paper = naive.untuned_salami(X, Phi, ends, first=(0, 0), scaled=False, company=False, **asked)
     learner = SALAMI(loss, restarts=restarts, project=project, window=window)
@@ -144,7 +135,7 @@ def test_company_on_features(restarts, project, window, rng):
     if restarts is None and window is not None:
         return  # the one expert slides: test_feature_solver.py
     G, weights = naive.company_salami(
-        [K], np.eye(4)[ys], one_each(X), (0.05, 0.5), project=project, window=window, lives=lives(restarts)
+        [K], np.eye(4)[ys], one_each(X), (0.05, 0.5), project=project, window=window, lives=naive.lives(restarts)
     )
     result = replay(fast, X, ys)
     for t, (x, y) in enumerate(zip(X, ys)):

@@ -22,6 +22,16 @@ def spans(ends: Any) -> list[tuple[int, int]]:
     return list(zip([0, *stops], stops, strict=False))
 
 
+def reach(ends: Any, start: int, rows: int) -> tuple[int, int]:
+    """The first row of round `start`, and the round before which at most so many rows end, or the next one.
+
+    >>> reach([2, 3, 7, 8], 1, 5), reach([2, 3, 7, 8], 2, 1)
+    ((2, 3), (3, 3))
+    """
+    first = int(ends[start - 1]) if start else 0
+    return first, max(start + 1, int(np.searchsorted(ends, first + rows, side="right")))
+
+
 def panels(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
     """Consecutive rounds in panels of at most so many rows, or of one round: the panel's span, and ends in it.
 
@@ -30,8 +40,7 @@ def panels(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
     """
     stops, found, i = [int(end) for end in ends], [], 0
     while i < len(stops):
-        first = stops[i - 1] if i else 0
-        j = max(i + 1, int(np.searchsorted(stops, first + rows, side="right")))
+        first, j = reach(stops, i, rows)
         found.append(((first, stops[j - 1]), [stop - first for stop in stops[i:j]]))
         i = j
     return found

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import state
-from oskaar.arrays import Array, fit_columns, spans
+from oskaar.arrays import Array, fit_columns, reach, spans
 from oskaar.guards import exclusive, uninterrupted
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
@@ -289,9 +289,8 @@ class OnlineLearner(Predictor):
         block, ends, labels = self._checked(xs, ys)
         start, rounds, resets = 0, self.rounds, self._resets
         while start < len(labels):
-            first = int(ends[start - 1]) if start else 0
             room = min(self._room(), self._early.until_due) if self._early else self._room()
-            stop = max(start + 1, int(np.searchsorted(ends, first + room, side="right")))
+            first, stop = reach(ends, start, room)
             chunk = block.part(first, int(ends[stop - 1]))
             yield from self._next_chunk((rounds + start, resets), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
@@ -438,8 +437,7 @@ class OnlineLearner(Predictor):
         block, Phi, ends = early.everything(space.p)
         start = 0
         while start < len(ends):
-            first = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, first + again._room(), side="right")))
+            first, stop = reach(ends, start, again._room())
             chunk, inside = block.part(first, int(ends[stop - 1])), ends[start:stop] - first
             again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, space)
             start = stop

@@ -80,7 +80,8 @@ class SALAMI(OnlineLearner):
         for labels with little noise, and one that says phi(y_{t-1}), for a world that hardly moves. None is True
         where neither kernel, lam, eta nor features are given. For rounds of one row.
 
-    A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami.
+    A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami,
+    and to untuned_salami there where nothing is given.
 
     >>> from oskaar import SALAMI, losses
     >>> learner = SALAMI(losses.ZeroOne("ab"))

@@ -116,15 +116,18 @@ class StackBlock:
             mean = mean + self.R[:, :, lo:hi, :lo] @ self.C[:, :, :lo]
         return mean
 
+    def _write_rows(self, stack: Stack) -> None:
+        """The rows themselves and their targets, after those that are open."""
+        rows, (dim, p) = slice(stack.open, stack.open + self.n), (stack.Gram.shape[1], stack.H.shape[1])
+        for version, Z in self.features.items():
+            stack.Z.setdefault(version, np.zeros((len(stack.H), dim)))[rows] = fit_columns(Z, dim)
+        stack.H[rows] = fit_columns(self.H, p)
+
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
         """Open the rows of the block in the stack, with newborn experts at their places; how many are open then."""
         k, m, n = self.slots, stack.open, self.n
         rows, here = slice(m, m + n), [self.slots + b for b in newborn]
-        for version, Z in self.features.items():
-            if version not in stack.Z:
-                stack.Z[version] = np.zeros((len(stack.H), stack.Gram.shape[1]))
-            stack.Z[version][rows] = fit_columns(Z, stack.Gram.shape[1])
-        stack.H[rows] = fit_columns(self.H, stack.H.shape[1])
+        self._write_rows(stack)
         stack.J[:k, :, rows, :m] = -(self.inverse[:k] @ self.W) @ self.J
         stack.U[:k, :, rows], stack.C[:k, :, rows] = self.U, fit_columns(self.C[:k], stack.C.shape[3])
         stack.U[places, :, :m] = stack.C[places, :, :m] = 0.0

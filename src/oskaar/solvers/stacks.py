@@ -100,8 +100,13 @@ class Stack:
     def _factorise(self, slot: Any) -> None:
         """F, and Theta = F^-1 B, of Gram and B."""
         for l, lam in enumerate(self.lams):
-            F = factor(self.Gram[slot], lam)
-            self.F[slot, l], self.Theta[slot, l] = F, whitened(F, self.B[slot].T).T
+            self.F[slot, l] = factor(self.Gram[slot], lam)
+        self.whiten(slot)
+
+    def whiten(self, slot: Any) -> None:
+        """Theta of F and B."""
+        for l in range(len(self.lams)):
+            self.Theta[slot, l] = whitened(self.F[slot, l], self.B[slot].T).T
 
     def _clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""

@@ -12,7 +12,7 @@ from scipy.linalg.blas import dtrsm
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import MOST_OPEN, Stack, open_rows
-from oskaar.solvers.triangles import factor, whitened, whitened_wider, whole_root
+from oskaar.solvers.triangles import factor, whitened_wider, whole_root
 
 
 class HedgedBlock(StackBlock):
@@ -67,8 +67,7 @@ class HedgedBlock(StackBlock):
         for array, mine in ((stack.Gram, self.Gram), (stack.F, self.F), (stack.B, B)):
             array[:k], array[places] = mine[:k], mine[here]
         for e in [*range(k), *places]:
-            for l in range(len(stack.lams)):
-                stack.Theta[e, l] = whitened(stack.F[e, l], stack.B[e].T).T
+            stack.whiten(e)
         for version in self.features:
             stack.Z.setdefault(version, np.zeros((len(stack.H), self.dim)))
         return 0
@@ -129,11 +128,7 @@ class FoldedBlock(StackBlock):
 
     def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
         """Only what folding needs: the rows."""
-        for version, Z in self.features.items():
-            if version not in stack.Z:
-                stack.Z[version] = np.zeros((len(stack.H), stack.Gram.shape[1]))
-            stack.Z[version][: self.n] = Z
-        stack.H[: self.n] = fit_columns(self.H, stack.H.shape[1])
+        self._write_rows(stack)
         return self.n
 
 
