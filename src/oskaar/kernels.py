@@ -398,10 +398,11 @@ class Standardised(Kernel):
 
 
 def standardised_kernels(rows: Array) -> list[Kernel]:
-    """Two kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
+    """Three kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
 
-        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1     smooth, and straight far away
-        <x, x'> / d + 1                               straight
+        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1       smooth, and straight far away
+        <x, x'> / d + 1                                 straight
+        exp(-3/2 |x - x'|_1 / d) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
 
     A feature that has not moved yet counts as far away as soon as it does.
 
@@ -414,7 +415,8 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
     scales = size * np.maximum((rows / size).std(axis=0), 1e-9)
     units = tuple(centres.tolist()), tuple(scales.tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
-    return [Standardised(smooth, *units) + 1.0, Standardised(1 / d * Linear(), *units) + 1.0]
+    rough = Laplacian(d / 1.5) + 0.1 / d * Linear()
+    return [Standardised(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
 
 
 def default_kernel(rows: Rows) -> Kernel:

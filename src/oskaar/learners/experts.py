@@ -41,18 +41,21 @@ class Begun:
 class KernelExperts:
     """All rows, or those of a window, are kept.
 
-    plain: each kind a second time, without the hedge of KAAR: ridge regression.
+    kernels: with so many of the kernels of the inputs, the first ones; None is all.
     """
 
-    plain = False
     advice = "give window= or budget=, or raise the limit"
 
     def __init__(
-        self, inputs: Inputs, lams: list[float], restarts: str | None, window: int | None, plain: bool = False
+        self,
+        inputs: Inputs,
+        lams: list[float],
+        restarts: str | None,
+        window: int | None,
+        kernels: int | None = None,
     ) -> None:
         self.inputs, self.lams, self.restarts, self.window = inputs, lams, restarts, window
-        self.plain = plain
-        self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels for lam in lams]
+        self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels[:kernels] for lam in lams]
 
     def _solver(self, lam: float) -> RestartSolver | StartSolver:
         if self.restarts == "all":
@@ -93,18 +96,15 @@ class KernelExperts:
     def begin(self, chunk: Block, ends: Any, targets: Array | None) -> Begun:
         """Rounds to come."""
         blocks: list[Any] = []
-        for which in range(len(self.inputs.kernels)):
+        for which in range(len(self.solvers) // len(self.lams)):
             B, D = self.inputs.against(chunk, which).T, self.inputs.corner(chunk, which)
             mine = self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
             blocks += [solver.begin(B, D, ends) for solver in mine]
         return Begun(blocks)
 
     def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind, then without their hedge, if so asked."""
-        hedged = [block.estimates(i) for block in begun.blocks]
-        if not self.plain:
-            return hedged
-        return hedged + [E * b.hedges(i)[:, None, None] for E, b in zip(hedged, begun.blocks, strict=True)]
+        """What the experts say of round i, (S, n, p) for each kind."""
+        return [block.estimates(i) for block in begun.blocks]
 
     def everything(self, begun: Begun) -> None:
         """Estimates come one round at a time."""
@@ -121,7 +121,9 @@ class KernelExperts:
 
     def check_state(self, rounds: int) -> None:
         """Refuse experts from a file that do not fit their inputs."""
-        state.require(len(self.solvers) == len(self.inputs.kernels) * len(self.lams), "a solver for each expert")
+        kernels = len(self.solvers) // len(self.lams)
+        state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each expert")
+        state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each expert")
         for solver in self.solvers:
             state.require_kind(solver, (RestartSolver, StartSolver), "a solver")
             state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
@@ -131,7 +133,6 @@ class KernelExperts:
 class FeatureExperts:
     """Restarts on features. New experts take a new version of a map that is full: features follow the world."""
 
-    plain = False
     advice = "take a smaller budget, or raise the limit"
 
     def __init__(
@@ -141,9 +142,8 @@ class FeatureExperts:
         lams: list[float],
         restarts: str | None,
         window: int | None,
-        plain: bool = False,
     ) -> None:
-        self.inputs, self.lams, self.parts, self.plain = inputs, lams, inputs.parts, plain
+        self.inputs, self.lams, self.parts = inputs, lams, inputs.parts
         self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
         self.originals = maps
         first_only = restarts is None
@@ -201,10 +201,8 @@ class FeatureExperts:
         return Begun(blocks, after)
 
     def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind, then without their hedge, if so asked."""
+        """What the experts say of round i, (S, n, p) for each kind."""
         found = [block.estimates(i) for block in begun.blocks]
-        if self.plain:
-            found += [E * b.hedges(i)[:, :, None, None] for E, b in zip(found, begun.blocks, strict=True)]
         return [E[:, l] for E in found for l in range(len(self.lams))]
 
     def everything(self, begun: Begun) -> tuple[Any, Any, Array] | None:
@@ -214,8 +212,6 @@ class FeatureExperts:
             return None
         p = max(E.shape[3] for _, _, E, _ in found)
         kinds = [fit_columns(E, p).swapaxes(0, 1) for _, _, E, _ in found]
-        if self.plain:
-            kinds += [E * d.swapaxes(0, 1)[..., None] for E, (_, _, _, d) in zip(kinds, found, strict=True)]
         return found[0][0], found[0][1], np.concatenate(kinds) if len(kinds) > 1 else kinds[0]
 
     def commit(self, begun: Begun) -> None:

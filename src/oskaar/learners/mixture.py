@@ -9,17 +9,22 @@ as what an expert has gained on the mixture since it was born, so that a newborn
 
 A scaled rate is eta over the mixture's own mean loss so far (with one loss of 1 before the first): a stream whose
 losses are a thousand times smaller is then weighed in the same way.
+
+Guests are experts that are there from the first round on and belong to no restart, with prior weights of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
+
+NOBODY = np.zeros(0)
+"""The losses of no guests."""
 
 
 class Mixture:
@@ -36,8 +41,23 @@ class Mixture:
     later = 0.0
     """The logarithm of the prior weight of restarts after the first."""
 
-    def __init__(self, eta: float, kinds: int, prior: Any = 0.0, scaled: bool = False, later: float = 0.0) -> None:
+    guests = np.zeros(0)
+    """The logarithms of the prior weights of guests."""
+
+    guest_gains = np.zeros(0)
+
+    def __init__(
+        self,
+        eta: float,
+        kinds: int,
+        prior: Any = 0.0,
+        scaled: bool = False,
+        later: float = 0.0,
+        guests: Sequence[float] = (),
+    ) -> None:
         self.eta, self.scaled, self.later = eta, scaled, later
+        self.guests = np.array(guests, dtype=float)
+        self.guest_gains = np.zeros(len(self.guests))
         self.prior: Array = np.zeros((kinds, 1)) + np.reshape(prior, (-1, 1))
         self.restarts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.gains = np.zeros((kinds, 0))
@@ -54,44 +74,79 @@ class Mixture:
         return self.rate * self.gains
 
     def weights(self, restarts: Any) -> Array:
-        """p_t (J, S) over the experts that are alive; those that are new are newborn."""
-        return _softmax(self.rate * self._aligned(restarts) + self._priors(restarts))
+        """p_t (J, S) over the experts that are alive; those that are new are newborn. The rest is the guests'."""
+        return self.shares(restarts)[0]
 
-    def after(self, restarts: Any, losses: Array, own: float) -> Mixture:
-        """The mixture when the experts (J, S) have paid their losses and it has paid its own."""
-        return self._with(restarts, self._aligned(restarts) + (own - losses), own, 1)  # (2)
+    def shares(self, restarts: Any) -> tuple[Array, Array]:
+        """p_t of the experts (J, S) and of the guests (K,), which add up to 1."""
+        logs, guests = self.log_shares(restarts)
+        weights, _ = softmax(np.append(logs, guests))
+        return weights[: logs.size].reshape(logs.shape), weights[logs.size :]
+
+    def log_shares(self, restarts: Any) -> tuple[Array, Array]:
+        """Logarithms of the weights of the experts (J, S) and of the guests (K,), but for a constant."""
+        logs = self.rate * self._aligned(restarts) + self._priors(restarts)
+        return logs, self.rate * self.guest_gains + self.guests
+
+    def after(self, restarts: Any, losses: Array, own: float, guests: Array = NOBODY) -> Mixture:
+        """The mixture when the experts (J, S) and the guests (K,) have paid their losses and it has paid its own."""
+        gains = self._aligned(restarts) + (own - losses)  # (2)
+        return self._with(restarts, gains, own, 1, self.guest_gains + (own - guests))
 
     def through(
-        self, restarts: Any, alive: Any, born: Any, E: Array, losses: Array, own: Callable[[int, Array], float]
-    ) -> tuple[Mixture, Array, Array]:
-        """Several rounds: the mixture after them, its estimates (n, p), the gains (n, J, S) after each of them.
+        self,
+        restarts: Any,
+        alive: Any,
+        born: Any,
+        E: Array,
+        losses: Array,
+        own: Callable[[int, Array], float],
+        said: Array,
+        paid_by: Array,
+    ) -> tuple[Mixture, Array, Array, Array]:
+        """Several rounds: the mixture after them, the gains (n, J, S) after each of them, and, before each of them,
+        the estimates (n, p) of the experts without the guests, and the logarithms (n, 1 + K) of their weight together
+        and of the guests'.
 
         restarts (S,): of all experts that there are in these rounds; alive, born (n, S): which of them, in each
-        round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
+        round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i;
+        said (n, K, p), paid_by (n, K): estimates and losses of the guests.
         """
         n, J, S, p = E.shape
         prior = np.where(alive[:, None], self._priors(restarts), -np.inf).reshape(n, J * S)
         there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
         losses, E = losses.reshape(n, J * S), E.reshape(n, J * S, p)
-        gains, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
+        gains, guests = self._aligned(restarts).ravel(), self.guest_gains
+        history, block, logs = np.empty((n, J * S)), np.empty((n, p)), np.empty((n, 1 + len(guests)))
         now = self
         for i in range(n):
-            weights = now.rate * gains
+            rate = now.rate
+            weights = rate * gains
             weights += prior[i]
-            weights -= weights.max()
+            top = weights.max()
+            weights -= top
             np.exp(weights, out=weights)
-            G[i] = weights @ E[i] / weights.sum()
-            paid = own(i, G[i])
+            mass = weights.sum()
+            G = block[i] = weights @ E[i] / mass
+            logs[i, 0] = top + np.log(mass)
+            if len(guests):
+                logs[i, 1:] = rate * guests + self.guests
+                shares, _ = softmax(logs[i])
+                G = shares[0] * G + shares[1:] @ said[i]
+            paid = own(i, G)
             gains = (gains + (paid - losses[i])) * there[i]  # (2)
-            now = now._with(restarts, gains, paid, 1)
+            guests = guests + (paid - paid_by[i])
+            now = now._with(restarts, gains, paid, 1, guests)
             history[i] = gains
         last = gains.reshape(J, S)[:, alive[-1]].copy()
-        return now._with(restarts[alive[-1]], last, 0.0, 0), G, history.reshape(n, J, S)
+        after = now._with(restarts[alive[-1]], last, 0.0, 0, guests)
+        return after, history.reshape(n, J, S), block, logs
 
-    def _with(self, restarts: Any, gains: Array, paid: float, rounds: int) -> Mixture:
+    def _with(self, restarts: Any, gains: Array, paid: float, rounds: int, guests: Array) -> Mixture:
         other = object.__new__(Mixture)
         other.eta, other.scaled, other.prior, other.later = self.eta, self.scaled, self.prior, self.later
         other.restarts, other.gains = restarts, gains
+        other.guests, other.guest_gains = self.guests, guests
         other.paid, other.rounds = self.paid + paid, self.rounds + rounds
         return other
 
@@ -122,7 +177,14 @@ LEAST = 1e-12
 """The least mean loss that is told from 0."""
 
 
-def _softmax(logs: Array) -> Array:
-    weights = np.exp(logs - logs.max())
-    normalised: Array = weights / weights.sum()
-    return normalised
+def softmax(logs: Array) -> tuple[Array, float]:
+    """Weights that add up to 1, and the logarithm of what they added up to.
+
+    >>> softmax(np.log([1.0, 3.0]))[0]
+    array([0.25, 0.75])
+    """
+    top = logs.max()
+    weights = np.exp(logs - top)
+    mass = weights.sum()
+    normalised: Array = weights / mass
+    return normalised, float(top + np.log(mass))

@@ -382,7 +382,8 @@ class OnlineLearner(Predictor):
         _require_parts(len(Phi), block.n)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
-        early, again = self._scales_after(block, Phi, [block.n], spaces[1])
+        self._hear(forecast, spaces, [y], [block.n])
+        early, again = self._scales_after(block, Phi, [block.n], spaces[1], [y])
         with uninterrupted():
             self._torn = True
             self._update(forecast, Phi, spaces[1])
@@ -401,9 +402,10 @@ class OnlineLearner(Predictor):
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
+        self._hear(ahead, spaces, ys, ends)
         answers = self._answers(spaces, ahead.G, ends)
         happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
-        early, again = self._scales_after(chunk, Phi, ends, spaces[-1])
+        early, again = self._scales_after(chunk, Phi, ends, spaces[-1], ys)
         with uninterrupted():
             self._torn = True
             self._append(ahead)
@@ -412,11 +414,16 @@ class OnlineLearner(Predictor):
             self._take_scales(early, again)
         return [happened]
 
-    def _scales_after(self, block: Block, Phi: Array, ends: Any, space: Space) -> tuple[Early | None, Self | None]:
+    def _hear(self, ahead: Any, spaces: list[Space], ys: list[Any], ends: Any) -> None:
+        """The labels of rounds to come, for learners that judge answers; nothing is learned before `_append`."""
+
+    def _scales_after(
+        self, block: Block, Phi: Array, ends: Any, space: Space, ys: list[Any]
+    ) -> tuple[Early | None, Self | None]:
         """The rows that wait for scales after these rounds; and, where it is time, a learner in the units of all."""
         if self._early is None or not waits_for_scales(block):
             return None, None
-        early = self._early.with_rounds(block, Phi, ends)
+        early = self._early.with_rounds(block, Phi, ends, ys)
         if early.until_due > 0:
             return early, None
         return early.later(), self._learned_again(early, space)
@@ -434,26 +441,28 @@ class OnlineLearner(Predictor):
         again = self._like_new()
         again._early = None
         again._start_anew(early.kernels())
-        block, Phi, ends = early.everything(space.p)
+        block, Phi, ends, ys = early.everything(space.p)
         start = 0
         while start < len(ends):
             first, stop = reach(ends, start, again._room())
             chunk, inside = block.part(first, int(ends[stop - 1])), ends[start:stop] - first
-            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, space)
+            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, space, ys[start:stop])
             start = stop
         return again
 
-    def _follow(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> None:
+    def _follow(self, chunk: Block, Phi: Array, ends: Any, space: Space, ys: list[Any]) -> None:
         """Learn rounds whose answers were given already."""
         try:
             ahead = self._forecast_chunk(chunk, Phi, ends, space)
         except LinAlgError:
-            for lo, hi in spans(ends):
+            for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 block = chunk.part(lo, hi)
                 forecast = self._forecast(block)
+                self._hear(forecast, [space, space], [y], [hi - lo])
                 self._update(forecast, Phi[lo:hi], space)
                 self._commit(block, space, _silent(forecast.G, Phi[lo:hi], [hi - lo], space))
             return
+        self._hear(ahead, [space] * (len(ys) + 1), ys, ends)
         self._append(ahead)
         self._commit(chunk, space, _silent(ahead.G, Phi, ends, space))
 

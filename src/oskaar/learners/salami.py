@@ -9,7 +9,7 @@ estimates g_{s:t} are mixed with exponential weights p_t(s), and the mixture is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -20,25 +20,29 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_positive
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
+from oskaar.learners.company import Company, Ridges, Visit
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
-from oskaar.learners.mixture import Mixture
+from oskaar.learners.jury import Jury, panels_of
+from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 
-GRID = (0.05, 0.5)
-"""The default lams."""
+GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
+"""The default lams, and those of company where nothing is given."""
 
 
 ETA, SCALED = 0.5, 0.5
 """The default rate with a kernel of one's own, and the scaled one (`learners.mixture`) without."""
 
-COMPANY, LATER, LINEAR = -4.0, -4.0, -1.0
-"""Logarithms of prior weights: of experts that the paper does not have, of restarts after the first and of the linear
-kernel, these two where nothing is given."""
+LATER = -4.0
+"""The logarithm of the prior weight of restarts after the first, where nothing is given."""
+
+RIDGE, OTHERS = -1.0, -3.0
+"""Logarithms of prior weights in company: of ridge regressions, and of others."""
 
 
 @dataclass
@@ -46,13 +50,23 @@ class Ahead:
     """Rounds to come: the experts' blocks, the mixture after the rounds that were observed, estimates."""
 
     begun: Begun
+    visit: Visit | None
     mixture: Mixture
     world: Mixture | None
     changes: Changes
-    G: Array
-    last: Array
+    jury: Jury | None
+    said: Array
+    """What company says (K, rows, p)."""
+    ends: Any
+    Phi: Array
+    blocks: list[Array] = field(default_factory=list)
+    """What the experts but company say together, of the rounds so far."""
+    logs: list[Array] = field(default_factory=list)
+    """Logarithms (1 + K,) of their weight, and of company's, in each of them."""
+    whole: Any = None
+    """What all say together, of the present round."""
+    G: Any = None
     restarts: Any = None
-    weights: Any = None
     experts: Any = None
 
 
@@ -60,9 +74,9 @@ class SALAMI(OnlineLearner):
     r"""Online structured prediction that follows a world that changes.
 
     loss: what a mistake costs (`oskaar.losses`).
-    kernel: similarity of inputs, or a list of kernels to mix. None is a smooth one on standardised features, and a
-        linear one as well where neither lam nor eta is given (`kernels.standardised_kernels`); Cosine() + 1 for
-        sparse and dict rows. Give every kernel an intercept (`+ 1.0`): a newborn expert knows nothing else.
+    kernel: similarity of inputs, or a list of kernels to mix. None is a smooth one on standardised features
+        (`kernels.standardised_kernels`); Cosine() + 1 for sparse and dict rows. Give every kernel an intercept
+        (`+ 1.0`): a newborn expert knows nothing else.
     lam: regularisation, or a grid of them to mix; None is (0.05, 0.5).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
         adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2), "scaled" 0.5 over
@@ -76,9 +90,10 @@ class SALAMI(OnlineLearner):
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     project: experts' estimates on the unit ball, which holds every phi; False is the paper to the letter.
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
-    company: experts that the paper does not have, with less weight to begin with: each kind without KAAR's hedge,
-        for labels with little noise, and one that says phi(y_{t-1}), for a world that hardly moves. None is True
-        where neither kernel, lam, eta nor features are given. For rounds of one row.
+    company: experts that the paper does not have, with less weight to begin with (`learners.company`): ridge
+        regressions that never restart, also with a rough kernel and a linear one where none is given, differences
+        of labels, the last label and the mean. None is True where neither kernel, lam, eta nor features are given.
+        With a window there are no regressions.
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami,
     and to untuned_salami there where nothing is given.
@@ -91,9 +106,10 @@ class SALAMI(OnlineLearner):
     'b'
     """
 
-    _company = _scales = _untuned = False
+    _scales = _untuned = _sociable = False
     _world: Mixture | None = None
-    _last = np.zeros((1, 0))
+    _guests: Company | None = None
+    _jury: Jury | None = None
 
     def __init__(
         self,
@@ -111,7 +127,8 @@ class SALAMI(OnlineLearner):
         max_bytes: int | None = None,
         company: bool | None = None,
     ) -> None:
-        self.lam = lam
+        self.lam, self.eta = lam, eta
+        self._untuned = kernel is None and lam is None and eta is None and features is None and not shifted
         self.lams = _grid(GRID if lam is None else lam)
         self.kernels = _kernels(kernel)
         self.features, self.budget = features, budget
@@ -120,12 +137,10 @@ class SALAMI(OnlineLearner):
         self._schedule = "geometric" if with_features and restarts == "all" else restarts
         self.shifted, self.project, self.bound = shifted, project, bound
         self.window, self._kept = window, _window(window)
-        self.eta = eta
-        self._untuned = kernel is None and lam is None and eta is None and features is None and not shifted
         self._scales = eta == "scaled" or self._untuned
         self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
         self.company = company
-        self._company = bool(self._untuned if company is None else company) and not require_loss(loss).parts
+        self._sociable = bool(self._untuned if company is None else company) and not shifted
         super().__init__(loss, kernel, max_bytes)
 
     @exclusive
@@ -153,7 +168,20 @@ class SALAMI(OnlineLearner):
     def expert_weights(self) -> Array:
         """The weights (kernels or feature maps, lams), summed over restarts; what is missing to 1 is `company`'s."""
         weights: Array = self._mixture.weights(self._alive()).sum(axis=1)
-        return weights[: self._experts.kinds].reshape(-1, len(self.lams))
+        return weights.reshape(-1, len(self.lams))
+
+    @exclusive
+    def company_weights(self) -> dict[str, float]:
+        """The weights of `company`, by name; none without it.
+
+        >>> from oskaar import SALAMI, losses
+        >>> list(SALAMI(losses.ZeroOne("ab")).company_weights())[-2:]
+        ['the last label', 'the mean']
+        """
+        if self._guests is None:
+            return {}
+        names = [_name(expert, self._kernel_names, self._ridge_lams) for expert in self._guests.names]
+        return dict(zip(names, self._mixture.shares(self._alive())[1].tolist(), strict=True))
 
     @exclusive
     def effective_dimension(self, probes: int | None = None) -> float:
@@ -179,8 +207,21 @@ class SALAMI(OnlineLearner):
 
     def _kernels(self) -> list[Any]:
         """The kernels, with those of standardised features in place of None once there are some."""
-        scaled: list[Any] = [None] if self._scaled is None else self._scaled[: None if self._untuned else 1]
+        scaled: list[Any] = [None] if self._scaled is None else self._scaled[: None if self._ridged else 1]
         return [k for kernel in self.kernels for k in (scaled if kernel is None else [kernel])]
+
+    @property
+    def _ridged(self) -> bool:
+        """Whether there is company with more kernels than the paper's experts have."""
+        return self._untuned and self._sociable and self._kept is None
+
+    @property
+    def _ridge_lams(self) -> list[float]:
+        return list(RIDGES) if self._untuned else self.lams
+
+    @property
+    def _kernel_names(self) -> list[str]:
+        return ["smooth", "linear", "rough"] if self._ridged and self._scaled else []
 
     def _make_maps(self) -> None:
         self._maps = _maps(self._kernels(), self.features, self.budget, min(self.lams))
@@ -194,27 +235,53 @@ class SALAMI(OnlineLearner):
     def _restart(self) -> None:
         lams = [4.0 * lam if self.shifted else lam for lam in self.lams]
         self._experts: KernelExperts | FeatureExperts
+        mine = 1 if self._ridged else None
         if self._maps:
-            self._experts = FeatureExperts(self._inputs, self._maps, lams, self._schedule, self._kept, self._company)
+            self._experts = FeatureExperts(self._inputs, self._maps[:mine], lams, self._schedule, self._kept)
         else:
-            self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept, self._company)
-        smooth = len(lams) if self._untuned else self._experts.kinds
-        prior = [0.0] * smooth + [LINEAR] * (self._experts.kinds - smooth)
-        prior += [COMPANY + w for w in prior] + [COMPANY] if self._company else []
-        self._mixture = Mixture(self.rate, self._kinds, prior, self._scales, LATER if self._untuned else 0.0)
+            self._experts = KernelExperts(self._inputs, lams, self._schedule, self._kept, mine)
+        self._guests = self._new_company() if self._sociable else None
+        names = self._guests.names if self._guests else []
+        guests = [RIDGE if kind == "ridge" else OTHERS for kind, _, _ in names]
+        later = LATER if self._untuned else 0.0
+        self._mixture = Mixture(self.rate, self._experts.kinds, 0.0, self._scales, later, guests)
         eta = ETA if self._scales else self.rate
-        self._world = Mixture(eta, self._experts.kinds) if self._company or self._scales else None
-        self._last = np.zeros((1, 0))
+        self._world = Mixture(eta, self._experts.kinds) if self._guests or self._scales else None
         self._changes = Changes()
+        self._jury = Jury(1 + len(self._panels)) if self._panels else None
+
+    @property
+    def _panels(self) -> list[list[int]]:
+        """Parts of the mixture that are judged on their own: each kernel, those of the paper with the first; others.
+
+        Places among the paper's experts together, 0, and company, 1, 2, ...
+        """
+        if self._guests is None or self.loss.parts:
+            return []
+        panels: dict[tuple[str, int | None], list[int]] = {("ridge", 0): [0]}
+        for place, (kind, k, _) in enumerate(self._guests.names):
+            panels.setdefault((kind, k), []).append(place + 1)
+        return list(panels.values())
+
+    def _new_company(self) -> Company:
+        """Ridge regressions with each kernel or map; where rounds are made of parts, with those the paper's lack."""
+        sources: list[FeatureMap | None] = [*self._maps] or [None] * len(self._inputs.kernels)
+        first = 1 if self.loss.parts else 0
+        ridges = (
+            []
+            if self._kept is not None
+            else [Ridges(self._inputs, k, sources[k], self._ridge_lams) for k in range(first, len(sources))]
+        )
+        return Company(ridges, labels=not self.loss.parts)
 
     def _room(self) -> int:
         return self._experts.room
 
     def _operations(self) -> int:
-        return self._experts.operations
+        return self._experts.operations + (self._guests.operations if self._guests else 0)
 
     def _growth(self, rows: int) -> int:
-        return self._experts.growth(rows)
+        return self._experts.growth(rows) + (self._guests.growth(rows) if self._guests else 0)
 
     @property
     def advice(self) -> str:  # type: ignore[override]
@@ -222,29 +289,53 @@ class SALAMI(OnlineLearner):
         return self._experts.advice
 
     def _forecast(self, block: Block) -> Ahead:
-        return self._estimate(self._begin(block, [block.n]), 0, self._space)
+        ahead = self._estimate(self._begin(block, [block.n], None, self._space), 0, self._space)
+        ahead.G = ahead.whole
+        if self._jury is not None:
+            ahead.G = np.tensordot(self._jury.shares(), self._said_by_panels(ahead), axes=1)
+        return ahead
 
     def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
         self._observe(forecast, 0, Phi, space)
+        forecast.Phi = Phi
         self._append(forecast)
 
     def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Ahead:
-        ahead = self._begin(chunk, ends, None if self.shifted else Phi)
+        ahead = self._begin(chunk, ends, None if self.shifted else Phi, space)
         everything = self._experts.everything(ahead.begun)
         if everything is not None:
             return self._mixed(ahead, *everything, Phi, space)
         estimates = []
         for i, (lo, hi) in enumerate(spans(ends)):
             self._estimate(ahead, i, space)
-            estimates.append(fit_columns(ahead.G, Phi.shape[1]))
+            estimates.append(fit_columns(ahead.whole, Phi.shape[1]))
             self._observe(ahead, i, Phi[lo:hi], space)
         ahead.G = np.concatenate(estimates)
         return ahead
 
+    def _hear(self, ahead: Ahead, spaces: list[Space], ys: list[Any], ends: Any) -> None:
+        """Judge the panels, and mix them as they stand in each round."""
+        if self._jury is None:
+            return
+        said = self._said_by_panels(ahead)
+        answers = [self._answers(spaces, G, ends) for G in said]
+        losses = np.array([[self.loss(z, y) for z, y in zip(zs, ys, strict=True)] for zs in answers])
+        shares, ahead.jury = self._jury.after(losses.T)
+        ahead.G = np.einsum("nq,qnp->np", shares, said)
+
+    def _said_by_panels(self, ahead: Ahead) -> Array:
+        """(panels, rows, p): the whole, and each panel."""
+        p = max(ahead.said.shape[2], *(G.shape[1] for G in ahead.blocks))
+        block = np.concatenate([fit_columns(G, p) for G in ahead.blocks])
+        everyone = np.concatenate([block[None], fit_columns(ahead.said, p)])
+        return panels_of(self._panels, np.array(ahead.logs), everyone)
+
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
+        if self._guests is not None and ahead.visit is not None:
+            self._guests.commit(ahead.visit, ahead.Phi)
         self._mixture, self._world, self._changes = ahead.mixture, ahead.world, ahead.changes
-        self._last = ahead.last
+        self._jury = ahead.jury
 
     def _commit(self, block: Block, space: Space, happened: Any) -> None:
         super()._commit(block, space, happened)
@@ -256,7 +347,7 @@ class SALAMI(OnlineLearner):
         With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and projected experts, which
         make the losses exp-concave; for all rows since the first; and for rounds of one row.
         """
-        T, kinds = self.rounds, self._kinds
+        T, kinds, guests = self.rounds, self._experts.kinds, len(self._mixture.guests)
         if not isinstance(self._experts, KernelExperts):
             return None
         fixed = not self._scales and self.rate <= theory.salami_eta(1.0, 1.0)
@@ -264,66 +355,74 @@ class SALAMI(OnlineLearner):
         if not T or not covered or self._inputs.n != T or self.window is not None:
             return None
         fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
-        price = theory.mixture_regret(kinds if self.restarts is None else kinds * T, self.rate)
+        price = theory.mixture_regret((kinds if self.restarts is None else kinds * T) + guests, self.rate)
         spread, fit = min(fits, key=sum)
         return Hindsight(price + spread + fit, None, fit)
 
     # ---------------------------------------------------------------- inside
 
-    def _begin(self, chunk: Block, ends: Any, targets: Array | None = None) -> Ahead:
+    def _begin(self, chunk: Block, ends: Any, targets: Array | None, space: Space) -> Ahead:
         begun = self._experts.begin(chunk, ends, targets)
-        return Ahead(begun, self._mixture, self._world, self._changes, np.zeros((0, 0)), self._last)
+        visit = self._guests.forecast(chunk, ends, targets) if self._guests else None
+        said = self._inside(visit.estimates, space) if visit else np.zeros((0, chunk.n, 0))
+        Phi = np.zeros((0, 0)) if targets is None else targets
+        return Ahead(begun, visit, self._mixture, self._world, self._changes, self._jury, said, ends, Phi)
 
     def _estimate(self, ahead: Ahead, i: int, space: Space) -> Ahead:
         """Mix the experts of round i, and remember them until its label is observed."""
         ahead.restarts = ahead.begun.blocks[0].restarts(i)
-        ahead.weights = ahead.mixture.weights(ahead.restarts)
         ahead.experts = [self._inside(E, space) for E in self._experts.estimates(ahead.begun, i)]
-        if self._company:
-            p = ahead.experts[0].shape[2]
-            ahead.experts.append(np.broadcast_to(fit_columns(ahead.last, p), (len(ahead.restarts), 1, p)))
-        ahead.G = _mix(ahead.weights, ahead.experts)
+        logs, guests = ahead.mixture.log_shares(ahead.restarts)
+        weights, mass = softmax(logs)
+        ahead.blocks.append(_mix(weights, ahead.experts))
+        ahead.logs.append(np.append(mass, guests))
+        ahead.whole = ahead.blocks[-1]
+        if len(guests):
+            shares, _ = softmax(ahead.logs[-1])
+            said = np.tensordot(shares[1:], ahead.said[:, _rows(ahead.ends, i)], axes=1)
+            p = max(ahead.whole.shape[1], said.shape[1])
+            ahead.whole = shares[0] * fit_columns(ahead.whole, p) + fit_columns(said, p)
         return ahead
 
     def _observe(self, ahead: Ahead, i: int, Phi: Array, space: Space) -> None:
         """Charge the experts of round i, give all solvers their targets."""
-        G = fit_columns(ahead.G, Phi.shape[1])
+        G = fit_columns(ahead.whole, Phi.shape[1])
         target = 2 * Phi - G if self.shifted else Phi
         losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
-        ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own)
+        guests = _charge(ahead.said[:, _rows(ahead.ends, i)], Phi, space)
+        ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own, guests)
         if ahead.world is not None:
-            kinds = self._experts.kinds
-            G = fit_columns(_mix(ahead.world.weights(ahead.restarts), ahead.experts[:kinds]), Phi.shape[1])
+            G = fit_columns(_mix(ahead.world.weights(ahead.restarts), ahead.experts), Phi.shape[1])
             own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
-            ahead.world = ahead.world.after(ahead.restarts, losses[:kinds], own)
+            ahead.world = ahead.world.after(ahead.restarts, losses, own)
         logs = (ahead.world or ahead.mixture).log_weights.max(axis=0)
         ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, logs)
-        ahead.last = Phi[-1:]
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
     def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
         """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        E = self._inside(E, space)
-        if self._company:
-            before = fit_columns(np.concatenate([fit_columns(ahead.last, Phi.shape[1]), Phi[:-1]]), E.shape[3])
-            E = np.concatenate([E, np.broadcast_to(before, (1, *E.shape[1:]))])
-        E = np.ascontiguousarray(E.transpose(2, 0, 1, 3))
+        p = max(E.shape[3], ahead.said.shape[2])
+        E = np.ascontiguousarray(fit_columns(self._inside(E, space), p).transpose(2, 0, 1, 3))
         losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
+        said = np.ascontiguousarray(fit_columns(ahead.said, p).transpose(1, 0, 2))
+        paid = space.squared_norms(Phi[:, None] - fit_columns(said, Phi.shape[1]))
 
         def own(i: int, G: Array) -> float:
             return float(space.squared_norms(Phi[i] - fit_columns(G, len(Phi[i]))))
 
         rounds = self.rounds + np.arange(len(Phi))
         born = starts <= rounds[:, None]
-        ahead.mixture, ahead.G, gains = ahead.mixture.through(starts, alive, born, E, losses, own)
+        mixed = ahead.mixture.through(starts, alive, born, E, losses, own, said, paid)
+        ahead.mixture, gains, block, logs = mixed
+        ahead.blocks, ahead.logs = [block], list(logs)
+        ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
         if ahead.world is not None:
-            k = self._experts.kinds
-            ahead.world, _, gains = ahead.world.through(starts, alive, born, E[:, :k], losses[:, :k], own)
+            none = said[:, :0], paid[:, :0]
+            ahead.world, gains, _, _ = ahead.world.through(starts, alive, born, E, losses, own, *none)
         logs = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
         ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs)
-        ahead.last = Phi[-1:]
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:
@@ -343,11 +442,6 @@ class SALAMI(OnlineLearner):
         inside: Array = E / np.maximum(norms, 1.0)[..., None]
         return inside
 
-    @property
-    def _kinds(self) -> int:
-        """How many kinds of experts there are: kernels or maps times lams, those without a hedge, the last label."""
-        return 2 * self._experts.kinds + 1 if self._company else self._experts.kinds
-
     def _alive(self) -> NDArray[np.int64]:
         """The restarts of the next round."""
         alive = self._experts.starts_alive
@@ -362,11 +456,28 @@ class SALAMI(OnlineLearner):
         state.require_kind(self._experts, (KernelExperts, FeatureExperts), "the experts")
         state.require(self._experts.inputs is self._inputs, "the experts must have the learner's inputs")
         self._experts.check_state(self.rounds)
-        state.require(self._mixture.gains.shape == (self._kinds, len(self._mixture.restarts)), "a weight each")
+        here = (self._experts.kinds, len(self._mixture.restarts))
+        state.require(self._mixture.gains.shape == here, "a weight for each expert")
+        if self._guests is not None:
+            state.require_kind(self._guests, Company, "the company")
+        names = self._guests.names if self._guests else []
+        state.require(len(self._mixture.guest_gains) == len(names), "a weight for each of the company")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
         return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
+
+
+def _rows(ends: Any, i: int) -> slice:
+    """The rows of round i."""
+    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))
+
+
+def _name(expert: tuple[str, int | None, int | None], kernels: list[str], lams: list[float]) -> str:
+    kind, k, l = expert
+    if k is None or l is None:
+        return f"the {kind} label" if kind == "last" else f"the {kind}"
+    return f"{kind}, {kernels[k] if kernels else f'kernel {k}'}, lam {lams[l]:g}"
 
 
 def _mix(weights: Array, experts: list[Array]) -> Array:

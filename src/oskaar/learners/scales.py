@@ -27,9 +27,9 @@ PER_ROW = 128
 
 
 class Early:
-    """The first rows, as they came, with their targets, while scales may still change. A value; `with_rounds` adds.
+    """The first rows as they came, with labels and targets, while scales may change. A value; `with_rounds` adds.
 
-    >>> early = Early().with_rounds(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2])
+    >>> early = Early().with_rounds(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2], ["a", "b"])
     >>> early.rows, early.until_due, Early().until_due
     (2, 2, 4)
     """
@@ -39,6 +39,7 @@ class Early:
         self.due = FIRST
         self._blocks: list[Array] = []
         self._targets: list[Array] = []
+        self._labels: list[Any] = []
         self._ends: list[int] = []
 
     @property
@@ -46,12 +47,13 @@ class Early:
         """Rows that may come before scales are taken."""
         return self.due - self.rows
 
-    def with_rounds(self, block: Block, Phi: Array, ends: Any) -> Early:
+    def with_rounds(self, block: Block, Phi: Array, ends: Any, ys: list[Any]) -> Early:
         """These rounds too."""
         other = Early()
         other.rows, other.due = self.rows + block.n, self.due
         other._blocks = [*self._blocks, np.array(block.rows)]
         other._targets = [*self._targets, Phi]
+        other._labels = [*self._labels, *ys]
         other._ends = self._ends + [self.rows + int(end) for end in ends]
         return other
 
@@ -68,10 +70,11 @@ class Early:
         """The default kernels in the units of the rows so far: one for OSKAAR, all for SALAMI."""
         return standardised_kernels(np.concatenate(self._blocks))
 
-    def everything(self, p: int) -> tuple[Block, Array, Any]:
-        """All rows, their targets in p coordinates, and where each round ends."""
+    def everything(self, p: int) -> tuple[Block, Array, Any, list[Any]]:
+        """All rows, their targets in p coordinates, where each round ends, and the labels."""
         Phi = np.concatenate([fit_columns(part, p) for part in self._targets])
-        return Block(np.concatenate(self._blocks), self.rows), Phi, np.array(self._ends, dtype=np.intp)
+        ends = np.array(self._ends, dtype=np.intp)
+        return Block(np.concatenate(self._blocks), self.rows), Phi, ends, self._labels
 
     @staticmethod
     def growth(block: Block, p: int) -> int:
