@@ -81,13 +81,13 @@ class Company:
     def names(self) -> list[tuple[str, int | None, int | None]]:
         """What each expert is: the kind, and the places of its kernel and of its lam."""
         names: list[tuple[str, int | None, int | None]] = [
-            ("ridge", k, l) for k, ridges in enumerate(self.ridges) for l in range(len(ridges.solvers))
+            ("ridge", ridges.kernel, l) for ridges in self.ridges for l in range(len(ridges.solvers))
         ]
         if not self.labels:
             return names
         if self.ridges:
-            k = len(self.ridges) - 1
-            names += [("differences", k, l) for l in range(len(self.ridges[k].solvers))]
+            last = self.ridges[-1]
+            names += [("differences", last.kernel, l) for l in range(len(last.solvers))]
         return [*names, ("last", None, None), ("mean", None, None)]
 
     def forecast(self, block: Block, ends: Any, Phi: Array | None = None) -> Visit:
