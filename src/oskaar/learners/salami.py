@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
+from oskaar.features.straight import Straight
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_positive
@@ -37,6 +38,9 @@ GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
 
 ETA, SCALED = 0.5, 0.5
 """The default rate with a kernel of one's own, and the scaled one (`learners.mixture`) without."""
+
+STRAIGHT = 256
+"""Up to so many features the linear kernel of company is features itself."""
 
 LATER = -4.0
 """The logarithm of the prior weight of restarts after the first, where nothing is given."""
@@ -266,6 +270,9 @@ class SALAMI(OnlineLearner):
     def _new_company(self) -> Company:
         """Ridge regressions with each kernel or map; where rounds are made of parts, with those the paper's lack."""
         sources: list[FeatureMap | None] = [*self._maps] or [None] * len(self._inputs.kernels)
+        scaled: Any = self._scaled
+        if self._kernel_names and (features := Straight(scaled[1].left)).dim <= STRAIGHT:
+            sources[1] = features
         first = 1 if self.loss.parts else 0
         ridges = (
             []
