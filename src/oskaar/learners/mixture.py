@@ -46,7 +46,10 @@ class Mixture:
     @property
     def rate(self) -> float:
         """eta, or eta over the mean loss."""
-        return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
+        return self._rate(self.paid, self.rounds)
+
+    def _rate(self, paid: float, rounds: int) -> float:
+        return self.eta * rounds / max(paid, LEAST * rounds) if self.scaled else self.eta
 
     @property
     def log_weights(self) -> Array:
@@ -59,40 +62,44 @@ class Mixture:
 
     def after(self, restarts: Any, losses: Array, own: float) -> Mixture:
         """The mixture when the experts (J, S) have paid their losses and it has paid its own."""
-        return self._with(restarts, self._aligned(restarts) + (own - losses), own, 1)  # (2)
+        gains = self._aligned(restarts) + (own - losses)  # (2)
+        return self._with(restarts, gains, self.paid + own, self.rounds + 1)
 
     def through(
-        self, restarts: Any, alive: Any, born: Any, E: Array, losses: Array, own: Callable[[int, Array], float]
+        self, restarts: NDArray[np.int64], E: Array, losses: Array, own: Callable[[int, Array], float]
     ) -> tuple[Mixture, Array, Array]:
         """Several rounds: the mixture after them, its estimates (n, p), the gains (n, J, S) after each of them.
 
-        restarts (S,): of all experts that there are in these rounds; alive, born (n, S): which of them, in each
-        round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
+        restarts (n, S): of the experts that are alive in each round, oldest first, and -1 in places that are left;
+        E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i.
         """
         n, J, S, p = E.shape
-        prior = np.where(alive[:, None], self._priors(restarts), -np.inf).reshape(n, J * S)
-        there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
-        losses, E = losses.reshape(n, J * S), E.reshape(n, J * S, p)
-        gains, history, G = self._aligned(restarts).ravel(), np.empty((n, J * S)), np.empty((n, p))
-        now = self
+        there = restarts[:, None] >= 0
+        prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
+        losses, E, G = losses.reshape(n, J * S), E.reshape(n, J * S, p), np.empty((n, p))
+        gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
+        first = np.flatnonzero(there[0, 0])  # they come before the places that are left
+        gains[0, :-1].reshape(J, S)[:, first] = self._aligned(restarts[0, first])
+        paid, rounds = self.paid, self.rounds
         for i in range(n):
-            weights = now.rate * gains
+            mine = gains[i].take(places[i])
+            weights = self._rate(paid, rounds) * mine
             weights += prior[i]
             weights -= weights.max()
             np.exp(weights, out=weights)
             G[i] = weights @ E[i] / weights.sum()
-            paid = own(i, G[i])
-            gains = (gains + (paid - losses[i])) * there[i]  # (2)
-            now = now._with(restarts, gains, paid, 1)
-            history[i] = gains
-        last = gains.reshape(J, S)[:, alive[-1]].copy()
-        return now._with(restarts[alive[-1]], last, 0.0, 0), G, history.reshape(n, J, S)
+            price = own(i, G[i])
+            gains[i + 1, :-1] = mine + (price - losses[i])  # (2)
+            paid, rounds = paid + price, rounds + 1
+        after = gains[1:, :-1].reshape(n, J, S)
+        alive = there[-1, 0]
+        return self._with(restarts[-1, alive], after[-1][:, alive], paid, rounds), G, after
 
     def _with(self, restarts: Any, gains: Array, paid: float, rounds: int) -> Mixture:
         other = object.__new__(Mixture)
         other.eta, other.scaled, other.prior, other.later = self.eta, self.scaled, self.prior, self.later
         other.restarts, other.gains = restarts, gains
-        other.paid, other.rounds = self.paid + paid, self.rounds + rounds
+        other.paid, other.rounds = paid, rounds
         return other
 
     def _priors(self, restarts: Any) -> Array:
@@ -120,6 +127,20 @@ class Mixture:
 
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
+
+
+def _places(restarts: NDArray[np.int64], kinds: int) -> NDArray[np.intp]:
+    """Where the experts (kind, restart) of each round were in the round before, newborns at the end.
+
+    >>> _places(np.array([[0, 3], [3, 4]]), kinds=2)
+    array([[0, 1, 2, 3],
+           [1, 4, 3, 4]])
+    """
+    n, S = restarts.shape
+    before = np.concatenate([restarts[:1], restarts[:-1]])
+    same = restarts[:, :, None] == before[:, None]
+    kind = S * np.arange(kinds)[:, None]
+    return np.where(same.any(2)[:, None], kind + same.argmax(2)[:, None], kinds * S).reshape(n, kinds * S)
 
 
 def _softmax(logs: Array) -> Array:

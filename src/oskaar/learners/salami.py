@@ -303,26 +303,23 @@ class SALAMI(OnlineLearner):
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
-    def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
-        """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        E = self._inside(E, space)
+    def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, space: Space) -> Ahead:
+        """`_estimate` and `_observe` for rounds of one row whose estimates (rounds, kinds, S, p) are known."""
+        E = fit_columns(self._inside(E, space), Phi.shape[1])
         if self._company:
-            before = fit_columns(np.concatenate([fit_columns(ahead.last, Phi.shape[1]), Phi[:-1]]), E.shape[3])
-            E = np.concatenate([E, np.broadcast_to(before, (1, *E.shape[1:]))])
-        E = np.ascontiguousarray(E.transpose(2, 0, 1, 3))
-        losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
+            before = np.concatenate([fit_columns(ahead.last, Phi.shape[1]), Phi[:-1]])[:, None, None]
+            E = np.concatenate([E, np.broadcast_to(before, (len(E), 1, *E.shape[2:]))], axis=1)
+        losses = space.squared_norms(Phi[:, None, None] - E)
 
         def own(i: int, G: Array) -> float:
-            return float(space.squared_norms(Phi[i] - fit_columns(G, len(Phi[i]))))
+            return float(space.squared_norms(Phi[i] - G))
 
-        rounds = self.rounds + np.arange(len(Phi))
-        born = starts <= rounds[:, None]
-        ahead.mixture, ahead.G, gains = ahead.mixture.through(starts, alive, born, E, losses, own)
+        ahead.mixture, ahead.G, gains = ahead.mixture.through(starts, E, losses, own)
         if ahead.world is not None:
             k = self._experts.kinds
-            ahead.world, _, gains = ahead.world.through(starts, alive, born, E[:, :k], losses[:, :k], own)
+            ahead.world, _, gains = ahead.world.through(starts, E[:, :k], losses[:, :k], own)
         logs = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
-        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs)
+        ahead.changes = ahead.changes.through(self.rounds, starts, logs)
         ahead.last = Phi[-1:]
         return ahead
 

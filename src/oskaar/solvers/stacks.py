@@ -66,7 +66,6 @@ class Stack:
         born[places] = [self.open + block.spans[block.births[b]][0] for b in newborn]
         versions[places] = block.newest
         self._reserve(max(len(table), len(self.starts)), self.open + block.opens, block.dim, block.p)
-        self._clear(places)
         self.open = block.write(self, places, list(newborn))
         self.starts, self.versions = table, versions
         self.born = born if self.open else np.zeros_like(born)
@@ -108,7 +107,7 @@ class Stack:
         for l in range(len(self.lams)):
             self.Theta[slot, l] = whitened(self.F[slot, l], self.B[slot].T).T
 
-    def _clear(self, places: Any) -> None:
+    def clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""
         self.Gram[places] = self.B[places] = 0.0
         self.Theta[places] = self.F[places] = 0.0
