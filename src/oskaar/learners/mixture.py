@@ -76,7 +76,8 @@ class Mixture:
         n, J, S, p = E.shape
         there = restarts[:, None] >= 0
         prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
-        losses, E, G = losses.reshape(n, J * S), E.reshape(n, J * S, p), np.empty((n, p))
+        losses, G = losses.reshape(n, J * S), np.empty((n, p))
+        E = np.concatenate([E, np.ones((n, J, S, 1))], axis=3).reshape(n, J * S, p + 1)  # to sum the weights as well
         gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
         first = np.flatnonzero(there[0, 0])  # they come before the places that are left
         gains[0, :-1].reshape(J, S)[:, first] = self._aligned(restarts[0, first])
@@ -87,7 +88,8 @@ class Mixture:
             weights += prior[i]
             weights -= weights.max()
             np.exp(weights, out=weights)
-            G[i] = weights @ E[i] / weights.sum()
+            sums = weights @ E[i]
+            G[i] = sums[:-1] / sums[-1]
             price = own(i, G[i])
             gains[i + 1, :-1] = mine + (price - losses[i])  # (2)
             paid, rounds = paid + price, rounds + 1
@@ -140,7 +142,8 @@ def _places(restarts: NDArray[np.int64], kinds: int) -> NDArray[np.intp]:
     before = np.concatenate([restarts[:1], restarts[:-1]])
     same = restarts[:, :, None] == before[:, None]
     kind = S * np.arange(kinds)[:, None]
-    return np.where(same.any(2)[:, None], kind + same.argmax(2)[:, None], kinds * S).reshape(n, kinds * S)
+    places: NDArray[np.intp] = np.where(same.any(2)[:, None], kind + same.argmax(2)[:, None], kinds * S)
+    return places.reshape(n, kinds * S)
 
 
 def _softmax(logs: Array) -> Array:

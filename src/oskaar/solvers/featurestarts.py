@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
+from oskaar.solvers.knownblocks import KnownBlock
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import outlives
 from oskaar.solvers.wholeblocks import begin
@@ -97,7 +98,7 @@ class FeatureStartBlock:
         """For targets that were known: the starts (rounds, S) of the experts of each round, oldest first, then -1;
         what they say, (rounds, L, S, p), of rounds of one row; and what that was divided by, (rounds, L, S).
         """
-        if not self.inner.known:
+        if not isinstance(self.inner, KnownBlock):
             return None
         alive = self.alive[:, self._order]
         who = np.argsort(~alive, axis=1, kind="stable")[:, : alive.sum(axis=1).max()]

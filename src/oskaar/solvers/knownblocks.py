@@ -29,8 +29,6 @@ class KnownBlock(StackBlock):
     lives: how many of the rounds each expert, a slot or a birth, lives for.
     """
 
-    known = True
-
     def __init__(
         self, stack: Stack, features: dict[int, Array], births: Any, H: Array, lives: NDArray[np.int64]
     ) -> None:
@@ -45,9 +43,9 @@ class KnownBlock(StackBlock):
         self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
         self.d = np.ones(shape)
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
-        self.R: dict[tuple[int, int], Array] = {}
-        for slot in np.flatnonzero(self.lives[: self.slots]):
-            self._live_on(stack, slot, self.lives[slot])
+        self.roots: dict[tuple[int, int], Array] = {}
+        for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
+            self._live_on(stack, slot, int(self.lives[slot]))
         self._be_born(stack.lams)
 
     def _live_on(self, stack: Stack, slot: int, n: int) -> None:
@@ -69,11 +67,12 @@ class KnownBlock(StackBlock):
         owners = np.full((len(self.C) - self.slots, self.n), -1)
         for birth, lane, lives in zip(self.births, self.lanes, self.lives[self.slots :], strict=True):
             owners[lane, birth : birth + lives] = birth
-        gram, nothing = self.features[self.newest] @ self.features[self.newest].T, np.zeros_like(self.targets)
+        Z, nothing = self.features[self.newest], np.zeros_like(self.targets)
+        grams = (Z @ Z.T / lams[:, None, None]).swapaxes(1, 2)
         for lane, owner in enumerate(owners, start=self.slots):
-            mine = np.where(owner[:, None] == owner, gram, 0.0)
-            for l, lam in enumerate(lams):
-                self._divide(lane, l, unit_root((mine / lam).T), nothing)
+            mine = owner[:, None] == owner
+            for l, gram in enumerate(grams):
+                self._divide(lane, l, unit_root(gram * mine), nothing)
 
     def _divide(self, where: int, l: int, R: Array, M: Array) -> None:
         """C, and M with what the rows before say of each."""
@@ -84,7 +83,7 @@ class KnownBlock(StackBlock):
         np.add(M, R @ C, out=self.M[where, l, :n])
         diagonal[:] = self.d[where, l, :n]
         if not self.folds:
-            self.R[where, l] = R
+            self.roots[where, l] = R
 
     def known_estimates(self, who: Any) -> tuple[Array, Array]:
         """What experts `who` (n, S) say of each row, (n, L, S, p), and what that was divided by, (n, L, S)."""
@@ -111,7 +110,7 @@ class KnownBlock(StackBlock):
 
     def _write_slot(self, stack: Stack, slot: int, l: int) -> None:
         m, rows = stack.open, slice(stack.open, stack.open + self.n)
-        (U, W), J = self.kept[slot, l], dtrtri(self.R[slot, l], lower=1)[0]
+        (U, W), J = self.kept[slot, l], dtrtri(self.roots[slot, l], lower=1)[0]
         stack.J[slot, l, rows, :m], stack.J[slot, l, rows, rows] = -(J @ W) @ stack.J[slot, l, :m, :m], J
         stack.U[slot, l, rows], stack.C[slot, l, rows] = U, fit_columns(self.C[slot, l], stack.C.shape[3])
 
@@ -124,7 +123,7 @@ class KnownBlock(StackBlock):
         stack.C[place, :, rows] = fit_columns(self.C[lane, :, first:], stack.C.shape[3])
         for l, lam in enumerate(stack.lams):
             stack.U[place, l, rows] = self.features[self.newest][first:] / np.sqrt(lam)
-            stack.J[place, l, rows, rows] = dtrtri(self.R[lane, l][first:, first:], lower=1)[0]
+            stack.J[place, l, rows, rows] = dtrtri(self.roots[lane, l][first:, first:], lower=1)[0]
 
 
 def lanes_of(firsts: Any, lengths: Any) -> list[int]:

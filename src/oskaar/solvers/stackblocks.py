@@ -18,9 +18,6 @@ class StackBlock:
     newest version. Experts are the slots of the stack, then the births. Making a block changes nothing.
     """
 
-    known = False
-    """Whether all targets were known beforehand."""
-
     def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any) -> None:
         self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
         self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}

@@ -104,8 +104,9 @@ class Stack:
 
     def whiten(self, slot: Any) -> None:
         """Theta of F and B."""
+        rows = np.ascontiguousarray(self.B[slot].T)
         for l in range(len(self.lams)):
-            self.Theta[slot, l] = whitened(self.F[slot, l], self.B[slot].T).T
+            self.Theta[slot, l] = whitened(self.F[slot, l], rows).T
 
     def clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""

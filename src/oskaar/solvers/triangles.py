@@ -88,7 +88,9 @@ def unit_root(S: Array, more: float = 0.0) -> Array:
 def _difference(U: Array, W: Array) -> Array:
     """U U^T - W W^T, its lower triangle only, in Fortran order."""
     S: Array = dsyrk(1.0, U.T, trans=1, lower=1) if U.size else np.zeros((len(U), len(U)), order="F")
-    return dsyrk(-1.0, W.T, 1.0, S, trans=1, lower=1, overwrite_c=1) if W.size else S  # type: ignore[no-any-return]
+    if W.size:
+        S = dsyrk(-1.0, W.T, 1.0, S, trans=1, lower=1, overwrite_c=1)
+    return S
 
 
 def _upper(A: Array, lam: float) -> Any:
