@@ -53,8 +53,9 @@ class FeatureStarts:
         after = self.rounds + block.n_rounds
         starts = np.where(self.lives(self.stack.starts, after), self.stack.starts, -1)
         born = self.rounds + np.array(block.inner.births, dtype=np.int64)
-        alive = np.flatnonzero(self.lives(born, after))
-        self.stack.commit(block.inner, starts, {int(j): int(born[j]) for j in alive})
+        alive, later = np.flatnonzero(self.lives(born, after)), self.lives(born, after + self.stack.room)
+        newborn = {int(j): int(born[j]) for j in alive}
+        self.stack.commit(block.inner, starts, newborn, leaving={j for j in newborn if not later[j]})
         self.rounds = after
 
     def lives(self, starts: Any, rounds: Any) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.stackblocks import StackBlock
-from oskaar.solvers.stacks import Stack, open_rows
+from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
 from oskaar.solvers.triangles import root, unit_root, whitened_wider
 
 
@@ -37,15 +37,17 @@ class KnownBlock(StackBlock):
         self.H = H
 
     def _prepare(self, stack: Stack) -> None:
-        self.folds = stack.open + self.n >= open_rows(self.dim)
+        self.folds = self.n >= max(LEAST_OPEN, self.dim // 4) or stack.open + self.n >= open_rows(self.dim)
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
         self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
         self.d = np.ones(shape)
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
+        if not self.folds:
+            stack.settle()
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
-            self._live_on(stack, slot, int(self.lives[slot]))
+            (self._live_out if slot in stack.put_off else self._live_on)(stack, slot, int(self.lives[slot]))
         self._be_born(stack.lams)
 
     def _live_on(self, stack: Stack, slot: int, n: int) -> None:
@@ -58,30 +60,40 @@ class KnownBlock(StackBlock):
             if m:
                 W = U[:, :d] @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
                 M += W @ C[l]
-            self._divide(slot, l, root(U, W), M)
+            self._divide(slot, l, root(U, W), H, M)
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
+
+    def _live_out(self, stack: Stack, slot: int, n: int) -> None:
+        """(1) for the experts of a slot that was put off, from all of its rows and n more."""
+        Z, H = (
+            np.concatenate([fit_columns(A, B.shape[1]), B[:n]])
+            for A, B in zip(stack.rows_of(slot), (self.features[stack.versions[slot]], self.targets), strict=True)
+        )
+        grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
+        for l, gram in enumerate(grams):
+            self._divide(slot, l, unit_root(gram), H, np.zeros_like(H), n)
 
     def _be_born(self, lams: Array) -> None:
         """(1) for the births, lane by lane: rows of different owners have nothing to do with each other."""
         owners = np.full((len(self.C) - self.slots, self.n), -1)
         for birth, lane, lives in zip(self.births, self.lanes, self.lives[self.slots :], strict=True):
             owners[lane, birth : birth + lives] = birth
-        Z, nothing = self.features[self.newest], np.zeros_like(self.targets)
+        Z = self.features[self.newest]
         grams = (Z @ Z.T / lams[:, None, None]).swapaxes(1, 2)
         for lane, owner in enumerate(owners, start=self.slots):
             mine = owner[:, None] == owner
             for l, gram in enumerate(grams):
-                self._divide(lane, l, unit_root(gram * mine), nothing)
+                self._divide(lane, l, unit_root(gram * mine), self.targets, np.zeros_like(self.targets))
 
-    def _divide(self, where: int, l: int, R: Array, M: Array) -> None:
-        """C, and M with what the rows before say of each."""
-        n, diagonal = len(R), R.reshape(-1, order="A")[:: len(R) + 1]
-        C = dtrsm(1.0, R, self.targets[:n] - M, lower=1)
-        self.C[where, l, :n], self.d[where, l, :n] = C, diagonal
+    def _divide(self, where: int, l: int, R: Array, H: Array, M: Array, n: int | None = None) -> None:
+        """C, and M with what the rows before say of each, of the last n rows."""
+        diagonal, n = R.reshape(-1, order="A")[:: len(R) + 1], len(R) if n is None else n
+        d, C = diagonal.copy(), dtrsm(1.0, R, H - M, lower=1)
         diagonal[:] = 0.0
-        np.add(M, R @ C, out=self.M[where, l, :n])
-        diagonal[:] = self.d[where, l, :n]
+        M += R @ C
+        diagonal[:] = d
+        self.C[where, l, :n], self.M[where, l, :n], self.d[where, l, :n] = C[-n:], M[-n:], d[-n:]
         if not self.folds:
             self.roots[where, l] = R
 

@@ -18,6 +18,9 @@ class StackBlock:
     newest version. Experts are the slots of the stack, then the births. Making a block changes nothing.
     """
 
+    folds = False
+    """Whether the rows are folded in at once, though there may be room for them."""
+
     def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any) -> None:
         self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
         self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}
@@ -45,6 +48,7 @@ class StackBlock:
         return U
 
     def _prepare(self, stack: Stack) -> None:
+        stack.settle()
         k, m, n, d = self.slots, stack.open, self.n, stack.Gram.shape[1]
         U = self._whitened(stack)
         self.U, self.J = U, stack.J[:k, :, :m, :m]
