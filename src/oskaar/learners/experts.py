@@ -112,6 +112,9 @@ class KernelExperts:
         for solver, block in zip(self.solvers, begun.blocks, strict=True):
             solver.commit(block)
 
+    def settle(self) -> None:
+        """Nothing is put off."""
+
     def tidy(self, block: Block) -> None:
         """Forget rows that no expert uses, after the rows of a round were kept."""
         self.inputs.forget(self.inputs.n - self.solvers[0].rows)
@@ -220,6 +223,11 @@ class FeatureExperts:
             solver.commit(block)
         self.maps = begun.maps
         self.rounds = self.starts[0].rounds
+
+    def settle(self) -> None:
+        """Fold in what was put off while a stream went on."""
+        for solver in self.starts:
+            solver.stack.settle()
 
     def tidy(self, block: Block) -> None:
         """Start a new version where it is time, forget those that no expert uses and rows that are old."""

@@ -241,6 +241,10 @@ class SALAMI(OnlineLearner):
         ahead.G = np.concatenate(estimates)
         return ahead
 
+    @exclusive
+    def _end_stream(self) -> None:
+        self._experts.settle()
+
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
         self._mixture, self._world, self._changes = ahead.mixture, ahead.world, ahead.changes

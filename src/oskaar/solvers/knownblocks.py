@@ -5,7 +5,7 @@ Over the rows that an expert lives for, with U = Z F^-T and the mean M of `Stack
     R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   G_i = (M_i + sum_{j<i} R_ij C_j) / R_ii^2             (1)
 
 Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
-block diagonal: one R for all of them.
+block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class KnownBlock(StackBlock):
         for lane, owner in enumerate(owners, start=self.slots):
             mine = owner[:, None] == owner
             for l, gram in enumerate(grams):
-                self._divide(lane, l, unit_root(gram * mine), self.targets, np.zeros_like(self.targets))
+                R = unit_root(np.multiply(gram, mine, order="F"))
+                self._divide(lane, l, R, self.targets, np.zeros_like(self.targets))
 
     def _divide(self, where: int, l: int, R: Array, H: Array, M: Array, n: int | None = None) -> None:
         """C, and M with what the rows before say of each, of the last n rows."""

@@ -74,7 +74,8 @@ class Stack:
         self.starts, self.versions = table, versions
         self.born = born if self.open else np.zeros_like(born)
         if self.open >= self.room or block.folds:
-            self.fold([slot for slot, birth in zip(places.tolist(), newborn, strict=True) if birth in leaving])
+            put_off = [slot for slot, birth in zip(places.tolist(), newborn, strict=True) if birth in leaving]
+            self.fold(put_off if block.folds else ())
         used = set(versions[table >= 0].tolist())
         self.Z = {version: Z for version, Z in self.Z.items() if version in used}
 
