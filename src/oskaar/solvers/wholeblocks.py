@@ -14,6 +14,9 @@ from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import MOST_OPEN, Stack
 from oskaar.solvers.triangles import factor
 
+FEW = 12
+"""Rounds of one row that go in turn, though their targets are known."""
+
 
 class HedgedBlock(StackBlock):
     """One round of many rows: every expert is hedged in feature space, (3) of `FeatureSolver`.
@@ -84,6 +87,6 @@ def begin(
     n, D = features[max(features)].shape
     if len(ends) == 1 and n > max(MOST_OPEN, D // 2):  # the cheaper way: D^3 rather than n D^2 and n^3
         return HedgedBlock(stack, features, ends, births)
-    if H is not None and len(ends) == n > 1:
+    if H is not None and len(ends) == n > FEW:
         return KnownBlock(stack, features, births, H, lives)
     return StackBlock(stack, features, ends, births)
