@@ -5,7 +5,7 @@ import pickle
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oskaar import SALAMI, features, kernels, losses, replay
@@ -16,12 +16,12 @@ from oskaar.solvers.stacks import LEAST_OPEN
 LAMS, ETA = [0.3, 2.0], 0.4
 
 
-def made(**settings):
-    return SALAMI(losses.ZeroOne(2), features=features.Identity(2), lam=LAMS, eta=ETA, **settings)
+def made(width=2, **settings):
+    return SALAMI(losses.ZeroOne(2), features=features.Identity(width), lam=LAMS, eta=ETA, **settings)
 
 
-def stream(T, seed=0):
-    X = np.random.default_rng(seed).normal(size=(T, 2))
+def stream(T, seed=0, width=2):
+    X = np.random.default_rng(seed).normal(size=(T, width))
     X[:40] /= 8.0  # dictionaries grow later
     return X, [int(x[0] > 0) for x in X]
 
@@ -36,14 +36,17 @@ def in_turn(learner, X, ys):
 
 @settings(max_examples=12)
 @given(
-    st.lists(st.tuples(st.sampled_from([1, 3, 20, 31, 32, 33, 100]), st.integers(0, 3)), min_size=2, max_size=5),
+    st.lists(st.tuples(st.sampled_from([1, 3, 20, 32, 50, 100]), st.integers(0, 3)), min_size=2, max_size=5),
     st.sampled_from([None, 40]),
     st.integers(0, 2**32 - 1),
+    st.sampled_from([2, 60]),
 )
-def test_pieces_of_any_size_are_salami(pieces, window, seed):
+@example([(50, 0), (50, 0)], None, 0, 2)  # a chunk that stays open after one that is folded in
+@example([(100, 0), (32, 0)], None, 0, 60)  # one that ends before some that were put off
+def test_pieces_of_any_size_are_salami(pieces, window, seed, width):
     """Some pieces go one round at a time; between pieces the learner may be asked, or be saved and loaded."""
-    X, ys = stream(sum(n for n, _ in pieces), seed)
-    learner, found, lo = made(window=window), [], 0
+    X, ys = stream(sum(n for n, _ in pieces), seed, width)
+    learner, found, lo = made(width, window=window), [], 0
     for n, what in pieces:
         part = X[lo : lo + n], ys[lo : lo + n]
         found.append(in_turn(learner, *part) if what == 1 else replay(learner, *part).estimates)

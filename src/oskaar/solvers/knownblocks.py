@@ -36,16 +36,16 @@ class KnownBlock(StackBlock):
         super().__init__(stack, features, range(1, len(H) + 1), births)
         self.H = H
 
+    def _folds(self, stack: Stack) -> bool:
+        return self.n >= max(LEAST_OPEN, self.dim // 4) or stack.open + self.n >= open_rows(self.dim)
+
     def _prepare(self, stack: Stack) -> None:
-        self.folds = self.n >= max(LEAST_OPEN, self.dim // 4) or stack.open + self.n >= open_rows(self.dim)
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
         self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
         self.d = np.ones(shape)
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
-        if not self.folds:
-            stack.settle()
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
             (self._live_out if slot in stack.put_off else self._live_on)(stack, slot, int(self.lives[slot]))
         self._be_born(stack.lams)
@@ -128,11 +128,10 @@ class KnownBlock(StackBlock):
         stack.U[slot, l, rows], stack.C[slot, l, rows] = U, fit_columns(self.C[slot, l], stack.C.shape[3])
 
     def _write_birth(self, stack: Stack, place: int, first: int, lane: int) -> None:
-        """A newborn at its place: rows before its first play no part."""
+        """A newborn at its place: rows before its first play no part, whatever J has there."""
         stop = stack.open + self.n
         rows = slice(stack.open + first, stop)
         stack.U[place, :, :stop] = stack.C[place, :, :stop] = 0.0
-        stack.J[place, :, :stop, :stop] = np.eye(stop)
         stack.C[place, :, rows] = fit_columns(self.C[lane, :, first:], stack.C.shape[3])
         for l, lam in enumerate(stack.lams):
             stack.U[place, l, rows] = self.features[self.newest][first:] / np.sqrt(lam)

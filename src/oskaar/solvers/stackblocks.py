@@ -18,16 +18,20 @@ class StackBlock:
     newest version. Experts are the slots of the stack, then the births. Making a block changes nothing.
     """
 
-    folds = False
-    """Whether the rows are folded in at once, though there may be room for them."""
-
     def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any) -> None:
         self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
         self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}
         self.newest, self.spans, self.births = max(features), spans(ends), list(births)
         self.slots, self.starts, self.n = len(stack.starts), stack.starts, int(ends[-1])
         self.H = np.zeros((0, 0))
+        self.folds = self._folds(stack)
+        if not self.folds:
+            stack.settle()
         self._prepare(stack)
+
+    def _folds(self, stack: Stack) -> bool:
+        """Whether the rows are folded in at once, though there may be room for them."""
+        return False
 
     @property
     def p(self) -> int:
@@ -48,7 +52,6 @@ class StackBlock:
         return U
 
     def _prepare(self, stack: Stack) -> None:
-        stack.settle()
         k, m, n, d = self.slots, stack.open, self.n, stack.Gram.shape[1]
         U = self._whitened(stack)
         self.U, self.J = U, stack.J[:k, :, :m, :m]

@@ -30,7 +30,6 @@ class HedgedBlock(StackBlock):
         return 0
 
     def _prepare(self, stack: Stack) -> None:
-        stack.settle()
         k, D, d = self.slots, self.dim, stack.Gram.shape[1]
         E = k + len(self.births)
         self.Gram, self.B = np.zeros((E, D, D)), np.zeros((E, D, stack.B.shape[2]))
