@@ -337,6 +337,10 @@ class SALAMI(OnlineLearner):
         everyone = np.concatenate([block[None], fit_columns(ahead.said, p)])
         return panels_of(self._panels, np.array(ahead.logs), everyone)
 
+    @exclusive
+    def _end_stream(self) -> None:
+        self._experts.settle()
+
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
         if self._guests is not None and ahead.visit is not None:
@@ -408,28 +412,24 @@ class SALAMI(OnlineLearner):
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
-    def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
-        """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        p = max(E.shape[3], ahead.said.shape[2])
-        E = np.ascontiguousarray(fit_columns(self._inside(E, space), p).transpose(2, 0, 1, 3))
-        losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
-        said = np.ascontiguousarray(fit_columns(ahead.said, p).transpose(1, 0, 2))
-        paid = space.squared_norms(Phi[:, None] - fit_columns(said, Phi.shape[1]))
+    def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, space: Space) -> Ahead:
+        """`_estimate` and `_observe` for rounds of one row whose estimates (rounds, kinds, S, p) are known."""
+        E = fit_columns(self._inside(E, space), Phi.shape[1])
+        losses = space.squared_norms(Phi[:, None, None] - E)
+        said = np.ascontiguousarray(fit_columns(ahead.said, Phi.shape[1]).transpose(1, 0, 2))
+        charged = space.squared_norms(Phi[:, None] - said)
 
         def own(i: int, G: Array) -> float:
-            return float(space.squared_norms(Phi[i] - fit_columns(G, len(Phi[i]))))
+            return float(space.squared_norms(Phi[i] - G))
 
-        rounds = self.rounds + np.arange(len(Phi))
-        born = starts <= rounds[:, None]
-        mixed = ahead.mixture.through(starts, alive, born, E, losses, own, said, paid)
-        ahead.mixture, gains, block, logs = mixed
-        ahead.blocks, ahead.logs = [block], list(logs)
-        ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
+        ahead.mixture, gains, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged)
+        ahead.blocks, ahead.logs, ahead.G = [block], list(logs), block
+        if len(ahead.said):
+            ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
         if ahead.world is not None:
-            none = said[:, :0], paid[:, :0]
-            ahead.world, gains, _, _ = ahead.world.through(starts, alive, born, E, losses, own, *none)
-        logs = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
-        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs)
+            ahead.world, gains, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0])
+        evidence = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
+        ahead.changes = ahead.changes.through(self.rounds, starts, evidence)
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:
