@@ -26,7 +26,7 @@ from oskaar.learners.changes import Change, Changes
 from oskaar.learners.company import Company, Ridges, Visit
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
-from oskaar.learners.jury import Jury, panels_of
+from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
@@ -292,7 +292,7 @@ class SALAMI(OnlineLearner):
         ahead = self._estimate(self._begin(block, [block.n], None, self._space), 0, self._space)
         ahead.G = ahead.whole
         if self._jury is not None:
-            ahead.G = np.tensordot(self._jury.shares(), self._said_by_panels(ahead), axes=1)
+            ahead.G = mixed(self._jury.shares()[None], self._said_by_panels(ahead))
         return ahead
 
     def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
@@ -318,10 +318,10 @@ class SALAMI(OnlineLearner):
         if self._jury is None:
             return
         said = self._said_by_panels(ahead)
-        answers = [self._answers(spaces, G, ends) for G in said]
+        answers = [self._answers(spaces, steady(G), ends) for G in said]
         losses = np.array([[self.loss(z, y) for z, y in zip(zs, ys, strict=True)] for zs in answers])
         shares, ahead.jury = self._jury.after(losses.T)
-        ahead.G = np.einsum("nq,qnp->np", shares, said)
+        ahead.G = mixed(shares, said)
 
     def _said_by_panels(self, ahead: Ahead) -> Array:
         """(panels, rows, p): the whole, and each panel."""
