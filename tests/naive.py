@@ -341,7 +341,9 @@ def company_salami(
         said += [g for _, _, g in visitors]
         said = [projected(g) if project else g for g in said]
         prior = [later if s else 0.0 for s, _ in experts] + [w for _, w, _ in visitors]
-        total = [paid[s, i, :t].sum() for s, i in experts] + [sum(r[v] for r in paid_by) for v in range(len(visitors))]
+        total = [paid[s, i, :t].sum() for s, i in experts] + [
+            sum(r[v] for r in paid_by) for v in range(len(visitors))
+        ]
         rate = eta / np.mean(own) if scaled else eta
         logs = np.array(prior) - rate * np.array(total)
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))

@@ -20,7 +20,7 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_positive
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.company import Company, Ridges, Visit
@@ -30,6 +30,7 @@ from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
+from oskaar.memory import held
 
 GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
 """The default lams, and those of company where nothing is given."""
@@ -141,7 +142,7 @@ class SALAMI(OnlineLearner):
         self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
         self.company = company
         self._sociable = bool(self._untuned if company is None else company) and not shifted
-        super().__init__(loss, kernel, max_bytes)
+        super().__init__(require_loss(loss), kernel, max_bytes)
 
     @exclusive
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
@@ -281,7 +282,11 @@ class SALAMI(OnlineLearner):
         return self._experts.operations + (self._guests.operations if self._guests else 0)
 
     def _growth(self, rows: int) -> int:
-        return self._experts.growth(rows) + (self._guests.growth(rows) if self._guests else 0)
+        if self._guests is None:
+            return self._experts.growth(rows)
+        more = self._ridged and self._scaled is None and self._early is not None and self._early.until_due <= rows
+        company = self._guests.growth(rows) + (2 * held(self._guests) if more else 0)  # one kernel becomes three
+        return self._experts.growth(rows) + company
 
     @property
     def advice(self) -> str:  # type: ignore[override]
@@ -462,6 +467,9 @@ class SALAMI(OnlineLearner):
             state.require_kind(self._guests, Company, "the company")
         names = self._guests.names if self._guests else []
         state.require(len(self._mixture.guest_gains) == len(names), "a weight for each of the company")
+        state.require_kind(self._jury, (Jury, type(None)), "the jury")
+        tallies = len(self._jury.sums) if self._jury else 0
+        state.require(tallies == (1 + len(self._panels) if self._panels else 0), "a tally for each panel")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
