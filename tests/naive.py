@@ -283,8 +283,8 @@ def company(Ks, Phi, lo, hi, lams, parts=False):
         return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams if k > 0]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
     said = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams]
-    for lam in lams if len(Ks) else []:
-        said.append(("differences", -3.0, before[now] + ridge(Ks[-1], Phi - before, past, now, lam)))
+    steps = [ridge(Ks[-1], Phi - before, past, now, lam) for lam in lams if len(Ks)]
+    said += [("differences", -3.0, before[now] + step) for step in steps]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
     return [*said, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 

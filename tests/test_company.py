@@ -1,4 +1,4 @@
-"""Company, its jury, and guests of a mixture, each on its own; learners that have them, saved, refused and limited."""
+"""Company, its jury, and guests of a mixture, each on its own; learners that have them: saved, refused, limited."""
 
 import pickle
 
@@ -136,7 +136,8 @@ def test_guests_are_experts_from_the_first_round(guests, scaled, later, seed):
     np.testing.assert_allclose(last.shares(np.arange(T + 1))[0], one.shares(np.arange(T + 1))[0], atol=1e-9)
     np.testing.assert_allclose(last.shares(np.arange(T + 1))[1], one.shares(np.arange(T + 1))[1], atol=1e-9)
     np.testing.assert_allclose(gains[-1], last.gains, atol=1e-9)
-    assert whole.paid == 1.0 and (whole.guest_gains == 0).all()  # a value
+    assert whole.paid == 1.0  # a value
+    assert (whole.guest_gains == 0).all()
 
 
 # ------------------------------------------------------------------ company by itself
@@ -244,7 +245,7 @@ def test_several_kernels_of_ones_own(rng):
 
 
 @pytest.mark.parametrize("settings_", [{}, {"budget": 7}, {"restarts": "geometric"}, {"window": 8}])
-@pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.PerRow(losses.ZeroOne())], ids=["classes", "parts"])
+@pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.PerRow(losses.ZeroOne(3))], ids=["classes", "parts"])
 def test_saved_in_the_middle_it_goes_on(settings_, loss):
     """Bit for bit, with the jury and the weights."""
     X, ys = stream(40)
