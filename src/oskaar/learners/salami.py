@@ -21,16 +21,17 @@ from oskaar.features import FeatureMap
 from oskaar.features.straight import Straight
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_positive
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.company import Company, Ridges, Visit
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
-from oskaar.learners.jury import Jury, panels_of
+from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
+from oskaar.memory import held
 
 GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
 """The default lams, and those of company where nothing is given."""
@@ -145,7 +146,7 @@ class SALAMI(OnlineLearner):
         self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
         self.company = company
         self._sociable = bool(self._untuned if company is None else company) and not shifted
-        super().__init__(loss, kernel, max_bytes)
+        super().__init__(require_loss(loss), kernel, max_bytes)
 
     @exclusive
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
@@ -288,7 +289,11 @@ class SALAMI(OnlineLearner):
         return self._experts.operations + (self._guests.operations if self._guests else 0)
 
     def _growth(self, rows: int) -> int:
-        return self._experts.growth(rows) + (self._guests.growth(rows) if self._guests else 0)
+        if self._guests is None:
+            return self._experts.growth(rows)
+        more = self._ridged and self._scaled is None and self._early is not None and self._early.until_due <= rows
+        company = self._guests.growth(rows) + (2 * held(self._guests) if more else 0)  # one kernel becomes three
+        return self._experts.growth(rows) + company
 
     @property
     def advice(self) -> str:  # type: ignore[override]
@@ -299,7 +304,7 @@ class SALAMI(OnlineLearner):
         ahead = self._estimate(self._begin(block, [block.n], None, self._space), 0, self._space)
         ahead.G = ahead.whole
         if self._jury is not None:
-            ahead.G = np.tensordot(self._jury.shares(), self._said_by_panels(ahead), axes=1)
+            ahead.G = mixed(self._jury.shares()[None], self._said_by_panels(ahead))
         return ahead
 
     def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
@@ -325,10 +330,10 @@ class SALAMI(OnlineLearner):
         if self._jury is None:
             return
         said = self._said_by_panels(ahead)
-        answers = [self._answers(spaces, G, ends) for G in said]
+        answers = [self._answers(spaces, steady(G), ends) for G in said]
         losses = np.array([[self.loss(z, y) for z, y in zip(zs, ys, strict=True)] for zs in answers])
         shares, ahead.jury = self._jury.after(losses.T)
-        ahead.G = np.einsum("nq,qnp->np", shares, said)
+        ahead.G = mixed(shares, said)
 
     def _said_by_panels(self, ahead: Ahead) -> Array:
         """(panels, rows, p): the whole, and each panel."""
@@ -469,6 +474,9 @@ class SALAMI(OnlineLearner):
             state.require_kind(self._guests, Company, "the company")
         names = self._guests.names if self._guests else []
         state.require(len(self._mixture.guest_gains) == len(names), "a weight for each of the company")
+        state.require_kind(self._jury, (Jury, type(None)), "the jury")
+        tallies = len(self._jury.sums) if self._jury else 0
+        state.require(tallies == (1 + len(self._panels) if self._panels else 0), "a tally for each panel")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
