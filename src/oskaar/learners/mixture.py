@@ -116,7 +116,7 @@ class Mixture:
         n, J, S, p = E.shape
         there = restarts[:, None] >= 0
         prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
-        losses, block, logs = losses.reshape(n, J * S), np.empty((n, p)), np.empty((n, 1 + len(self.guests)))
+        losses, block, logs = losses.reshape(n, J * S), np.empty((n, p)), np.zeros((n, 1 + len(self.guests)))
         E = np.concatenate([E, np.ones((n, J, S, 1))], axis=3).reshape(n, J * S, p + 1)  # to sum the weights as well
         gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
         first = np.flatnonzero(there[0, 0])  # they come before the places that are left
