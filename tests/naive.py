@@ -1,5 +1,6 @@
 """The paper's definitions, written the long way. Nothing here comes from the package."""
 
+from functools import cache
 from itertools import chain, combinations, pairwise, permutations, product
 
 import numpy as np
@@ -229,11 +230,12 @@ def unit_kernels(rows):
     spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
     spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
 
-    def on_units(kernel):
-        def units(x):
-            return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
+    @cache
+    def units(x):
+        return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
 
-        return lambda x, y: kernel(units(x), units(y)) + 1
+    def on_units(kernel):
+        return lambda x, y: kernel(units(tuple(x)), units(tuple(y))) + 1
 
     return [
         on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),

@@ -244,6 +244,22 @@ def test_several_kernels_of_ones_own(rng):
     np.testing.assert_allclose(list(learner.company_weights().values()), company[-1], atol=1e-8)
 
 
+def test_panels_answer_with_what_was_known():
+    """An estimate below 0 for the one class there is answers it, though another appears later in the chunk."""
+    X, ys = np.array([[1.0], [-1.0], [1.0], [-1.0]] * 5), [0] * 15 + [1] * 5
+    K = naive.gram(naive.linear, X, X)
+
+    def judge(t, g, known):
+        return float(known == 0 or int(known > 15 and g[1] > g[0] + 1e-8) != ys[t])
+
+    G, _, _ = naive.company_salami(
+        [K], np.eye(2)[ys], list(range(1, 21)), (0.05, 0.5), judge, scaled=False, guests=[K]
+    )
+    result = replay(SALAMI(losses.ZeroOne(), kernels.Linear(), company=True), X, ys)
+    for t, g in enumerate(result.estimates):
+        np.testing.assert_allclose(g[: 1 + (t > 15)], G[t, : 1 + (t > 15)], atol=1e-8)
+
+
 @pytest.mark.parametrize("settings_", [{}, {"budget": 7}, {"restarts": "geometric"}, {"window": 8}])
 @pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.PerRow(losses.ZeroOne(3))], ids=["classes", "parts"])
 def test_saved_in_the_middle_it_goes_on(settings_, loss):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from oskaar import state
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
@@ -125,6 +126,17 @@ class Company:
     def operations(self) -> int:
         """About how many operations a round takes."""
         return sum(ridges.operations for ridges in self.ridges)
+
+    def check_state(self, rounds: int) -> None:
+        """Refuse company from a file that has not seen these rounds."""
+        state.require(self.rounds == (rounds if self.labels else 0), "company must have seen as many rounds")
+        for row in (self.last, self.total):
+            state.require(isinstance(row, np.ndarray) and row.ndim == 2 and len(row) == 1, "company has one row")
+        for ridges in self.ridges:
+            for solver in ridges.solvers:
+                state.require_kind(solver, (ExactSolver, FeatureSolver), "a solver of company")
+                known = not isinstance(solver, ExactSolver) or solver.factor.n == ridges.inputs.n
+                state.require(known, "company must have as many rows as there are")
 
     def _differs(self, ridges: Ridges) -> bool:
         return self.labels and ridges is self.ridges[-1]

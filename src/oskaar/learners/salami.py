@@ -472,10 +472,12 @@ class SALAMI(OnlineLearner):
         state.require(self._mixture.gains.shape == here, "a weight for each expert")
         if self._guests is not None:
             state.require_kind(self._guests, Company, "the company")
+            self._guests.check_state(self.rounds)
         names = self._guests.names if self._guests else []
         state.require(len(self._mixture.guest_gains) == len(names), "a weight for each of the company")
+        state.require_kind(self._world, (Mixture, type(None)), "the world")
         state.require_kind(self._jury, (Jury, type(None)), "the jury")
-        tallies = len(self._jury.sums) if self._jury else 0
+        tallies = len(self._jury.sums) if self._jury and np.isfinite(self._jury.worst) else 0
         state.require(tallies == (1 + len(self._panels) if self._panels else 0), "a tally for each panel")
 
     def __repr__(self) -> str:
