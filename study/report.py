@@ -106,6 +106,15 @@ def tallies(found: Sequence[Verdict]) -> list[str]:
     ]
 
 
+def standings(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """The tallies against rivals at their defaults, and against tuned ones too where there are some."""
+    untuned = [run for run in runs if run["role"] != "peer" or run["variant"] == "default"]
+    if len(untuned) == len(runs):
+        return tallies(verdicts(runs))
+    lines = ["Against peers at their defaults, and baselines:", "", *tallies(verdicts(untuned))]
+    return [*lines, "", "Against tuned peers as well:", "", *tallies(verdicts(runs))]
+
+
 def all_runs(found: Sequence[Verdict]) -> list[str]:
     """Every method on every stream."""
     lines = []
@@ -133,7 +142,7 @@ def write(runs: Sequence[dict[str, Any]], results: Path, docs: Path | None = Non
     found = verdicts(runs)
     caps, rounds = {run["cap"] for run in runs}, {run["rounds_asked"] for run in runs}
     head = HEAD.format(cap=max(caps, default=0), rounds=" or ".join(str(r or "all") for r in rounds))
-    text = "\n".join([head, *tallies(found), "", *main_table(found)])
+    text = "\n".join([head, *standings(runs), "", *main_table(found)])
     whole = "\n".join([text, "", "## Every run", *all_runs(found), ""])
     written = [results / "table.md", results / "study.json"]
     written[0].write_text(whole, encoding="utf-8")

@@ -217,9 +217,9 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
 
 
 def unit_kernels(rows):
-    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, and linear,
+    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear and rough,
 
-    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1  and  <u, u'> / d + 1.
+    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1,  <u, u'> / d + 1  and  exp(-3/2 |u - u'|_1 / d) + <u, u'> / 10d + 1.
 
     A feature that has not moved has a billionth of its size for a deviation.
     """
@@ -229,13 +229,17 @@ def unit_kernels(rows):
     spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
     spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
 
-    def units(x):
-        return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
+    def on_units(kernel):
+        def units(x):
+            return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
 
-    def smooth(x, y):
-        return gaussian(units(x), units(y), d**0.5) + linear(units(x), units(y)) / (10 * d) + 1
+        return lambda x, y: kernel(units(x), units(y)) + 1
 
-    return [smooth, lambda x, y: linear(units(x), units(y)) / d + 1]
+    return [
+        on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),
+        on_units(lambda u, v: linear(u, v) / d),
+        on_units(lambda u, v: laplacian(u, v, d / 1.5) + linear(u, v) / (10 * d)),
+    ]
 
 
 def scales_taken(ends):
@@ -251,7 +255,7 @@ def scales_taken(ends):
 
 
 def kernels_in_force(X, taken):
-    """One kernel before scales are taken, two after."""
+    """One kernel before scales are taken, three after."""
     return unit_kernels(X[:taken]) if taken else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
 
 
@@ -268,57 +272,119 @@ def ridge(K, Phi, past, now, lam):
     return K[np.ix_(now, past)] @ np.linalg.solve(K[np.ix_(past, past)] + lam * np.eye(len(past)), Phi[past])
 
 
-def company_salami(
-    Ks, Phi, ends, lams, eta=0.5, scaled=True, company=True, project=True, window=None, lives=None, first=(0.0, 0.0)
-):
-    """SALAMI with, for each restart, each kind a second time without its hedge, and one that says phi(y_{t-1}).
+def company(Ks, Phi, lo, hi, lams, parts=False):
+    """Experts that never restart, at the rows lo..hi-1: [(panel, logarithm of the prior weight, estimate)].
 
-    These have a prior weight of e^-4, and a scaled rate is eta over the mean of 1 and the mixture's losses so far.
-    `first` has the logarithms of the prior weights of restarts after the first and of kernels after the first.
-    Returns the mixture's estimates and the weights p_t of each round, (restarts, kinds).
+    Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
+    before plus what a ridge regression with the last kernel says of the differences, the label before, and the mean.
     """
-    kinds = [(say, K, lam) for say in ([expert, ridge] if company else [expert]) for K in Ks for lam in lams]
-    prior = [np.exp(first[1]) if k else 1.0 for k in range(len(Ks)) for _ in lams]
-    prior += ([np.exp(-4.0) * w for w in prior] + [np.exp(-4.0)]) * company
+    past, now = np.arange(lo), np.arange(lo, hi)
+    if parts:
+        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams if k > 0]
+    before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
+    said = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams]
+    steps = [ridge(Ks[-1], Phi - before, past, now, lam) for lam in lams if len(Ks)]
+    said += [("differences", -3.0, before[now] + step) for step in steps]
+    mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
+    return [*said, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
+
+
+def shares_of_panels(panels, history):
+    """What each panel, the whole first, has to say after rounds with losses history[t][panel]."""
+    weights, worst = [], max((max(losses) for losses in history), default=0.0)
+    for q in range(panels):
+        gains = [losses[0] - losses[q] for losses in history]
+        scale = (worst**2 + sum(d * d for d in gains)) ** 0.5
+        z = sum(gains) / scale if scale else 0.0
+        weights.append(np.exp(-3.0 + z * abs(z)) if q else 1.0)
+    return [w / sum(weights) for w in weights]
+
+
+def company_salami(
+    Ks,
+    Phi,
+    ends,
+    lams,
+    judge=None,
+    eta=0.5,
+    scaled=True,
+    project=True,
+    window=None,
+    lives=None,
+    later=0.0,
+    guests=None,
+    guest_lams=None,
+    known=0,
+):
+    """SALAMI in company, whose panels a jury judges.
+
+    judge(t, g, known): Delta of the answer to the estimate g in round t, when the labels of so many rounds are known,
+        which are at least `known`; None where there is no company, or rounds are made of parts, without a jury.
+    guests: the Gram matrices of company; None is no company, and [] only the last label and the mean.
+    guest_lams: its lams; None is the same.
+    later: the logarithm of the prior weight of restarts after the first.
+    A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
+    Returns the estimates and, for each round, the weights (restarts, kinds) and those of company.
+    """
+    kinds = [(K, lam) for K in Ks for lam in lams]
+    guest_lams = lams if guest_lams is None else guest_lams
     begins, T = [0, *ends[:-1]], len(ends)
-    estimates, weights = np.zeros_like(Phi), []
-    losses, own = np.zeros((T, len(prior), T)), [1.0]
+    estimates, weights, shares = np.zeros_like(Phi), [], []
+    paid, paid_by, own, verdicts = np.zeros((T, len(kinds), T)), [], [1.0], []
     for t, (lo, hi) in enumerate(zip(begins, ends)):
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
-        said = {}
-        for s in alive:
-            G = [say(K, Phi, np.arange(begins[s], lo), np.arange(lo, hi), lam) for say, K, lam in kinds]
-            G = [projected(g) if project else g for g in G]
-            said[s] = G + [Phi[lo - 1 : lo] if t else np.zeros((1, Phi.shape[1]))] * company
+        experts = [(s, i) for s in alive for i in range(len(kinds))]
+        visitors = [] if guests is None else company(guests, Phi, lo, hi, guest_lams, parts=judge is None)
+        panel = [0 for _ in experts] + [name for name, _, _ in visitors]
+        said = [expert(K, Phi, np.arange(begins[s], lo), np.arange(lo, hi), lam) for s in alive for K, lam in kinds]
+        said += [g for _, _, g in visitors]
+        said = [projected(g) if project else g for g in said]
+        prior = [later if s else 0.0 for s, _ in experts] + [w for _, w, _ in visitors]
+        total = [paid[s, i, :t].sum() for s, i in experts] + [
+            sum(r[v] for r in paid_by) for v in range(len(visitors))
+        ]
         rate = eta / np.mean(own) if scaled else eta
-        total = np.array([[losses[s, i, :t].sum() for i in range(len(prior))] for s in alive])
-        restart = np.array([[np.exp(first[0]) if s else 1.0] for s in alive])
-        p = restart * np.array(prior) * np.exp(-rate * (total - total.min()))
-        p = p / p.sum()
-        estimates[lo:hi] = sum(p[a, i] * g for a, s in enumerate(alive) for i, g in enumerate(said[s]))
-        weights.append(p)
-        own.append(mean_square(Phi[lo:hi], estimates[lo:hi]))
-        losses[:, :, t] = own[-1]
-        for s in alive:
-            losses[s, :, t] = [mean_square(Phi[lo:hi], g) for g in said[s]]
-    return estimates, weights
+        logs = np.array(prior) - rate * np.array(total)
+        p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
+        weights.append(p[: len(experts)].reshape(len(alive), len(kinds)))
+        shares.append(p[len(experts) :])
+        whole = sum(w * g for w, g in zip(p, said))
+        own.append(mean_square(Phi[lo:hi], whole))
+        paid[:, :, t] = own[-1]
+        for (s, i), g in zip(experts, said):
+            paid[s, i, t] = mean_square(Phi[lo:hi], g)
+        paid_by.append([mean_square(Phi[lo:hi], g) for g in said[len(experts) :]])
+        estimates[lo:hi] = whole
+        if judge is not None and visitors:
+            panels = [whole]
+            for name in dict.fromkeys(panel):
+                of = [i for i in range(len(panel)) if panel[i] == name]
+                v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
+                panels.append(sum(w * said[i] for w, i in zip(v, of)) / sum(v))
+            speak = shares_of_panels(len(panels), verdicts)
+            estimates[lo:hi] = sum(w * g for w, g in zip(speak, panels))
+            verdicts.append([judge(t, g[0], max(t, known)) for g in panels])
+    return estimates, weights, shares
 
 
-def untuned_salami(X, Phi, ends, lams=(0.05, 0.5), most=2, first=(-4.0, -1.0), **settings):
-    """The estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
+def untuned_salami(X, Phi, ends, judge=None, window=None, **settings):
+    """Estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
     X, taken = [list(x) for x in X], scales_taken(ends)
-    estimates, weights = np.zeros_like(Phi), []
+    estimates, weights, shares = np.zeros_like(Phi), [], []
+    settings = {"lams": (0.05, 0.5), "later": -4.0, "guest_lams": (0.05, 0.5, 2.0), **settings}
     while len(weights) < len(ends):
         begin = len(weights)
-        last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernel until then
+        last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen = X[: ends[last]]
-        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[begin])[:most]]
-        G, p = company_salami(Ks, Phi[: ends[last]], ends[: last + 1], lams, first=first, **settings)
+        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[begin])]
+        asked = {"guests": Ks if window is None else [], "window": window, **settings}
+        G, p, q = company_salami(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=begin, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[begin:]
-    return estimates, weights
+        shares += q[begin:]
+    return estimates, weights, shares
 
 
 # ------------------------------------------------------------------ features

@@ -62,5 +62,5 @@ def test_several_rounds_at_once_are_the_rounds_in_turn(seed):
     turns = Changes()
     for i in range(n):
         turns = turns.after(41 + i, restarts[alive[i]], logs[i, alive[i]])
-    assert Changes().through(40, restarts, alive, logs) == turns
+    assert Changes().through(40, np.where(alive, restarts, -1), logs) == turns
     assert turns.found

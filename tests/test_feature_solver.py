@@ -234,7 +234,7 @@ def test_a_replay_finds_the_changes_of_the_loop(rng, window):
 @pytest.mark.parametrize("shifted", [False, True])
 def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted):
     """Rounds hedged in feature space: experts share products where, and only where, they share features."""
-    monkeypatch.setattr(experts, "ROUNDS", 2)
+    monkeypatch.setattr(experts, "SOONEST", 8)
     monkeypatch.setattr(experts, "RENEWAL", 4)
     sizes = rng.integers(1, 4, size=32)
     sizes[[3, 12, 20, 27]] = 120  # each fills the newest version

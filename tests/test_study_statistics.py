@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oskaar.cli.compare import bootstrap, resampled
 from study import statistics
 from study.plots import front
+from study.report import standings, tallies
 from study.verdicts import verdict, verdicts
 
 numbers = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=60)
@@ -113,3 +114,11 @@ def test_repeat_last_wins_and_failures_are_kept_apart():
     assert said.repeat_last_wins
     assert said.others == {"a": "failed: no"}
     assert verdict("s", runs[1:]) is None
+
+
+def test_tuned_rivals_are_counted_apart():
+    """Untuned SALAMI beats the rival at its defaults, and not the tuned one."""
+    runs = [made("SALAMI", [0.5] * 100, "ours"), made("a", [0.6] * 100), made("a", [0.4] * 100, variant="tuned")]
+    lines = [line for line in standings(runs) if "has the lowest loss on" in line and "goal" in line]
+    assert [line.split(" on ")[1][:6] for line in lines] == ["1 of 1", "0 of 1"]
+    assert standings(runs[:2]) == tallies(verdicts(runs[:2]))

@@ -378,13 +378,14 @@ class Standardised(Kernel):
         return self.kernel.kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        return self.kernel(self._in_units(X), self._in_units(Y))
+        return self.kernel(self.in_units(X), self.in_units(Y))
 
     def diag(self, X: Rows) -> Array:
         """Of the kernel, in these units."""
-        return self.kernel.diag(self._in_units(X))
+        return self.kernel.diag(self.in_units(X))
 
-    def _in_units(self, X: Rows) -> Array:
+    def in_units(self, X: Rows) -> Array:
+        """The rows that the kernel is on."""
         rows = X.toarray() if is_sparse(X) else _rows(X)
         if rows.shape[1] != len(self.scales):
             raise ValueError(f"rows must have {len(self.scales)} features, one for each scale, got {rows.shape[1]}.")

@@ -44,20 +44,22 @@ class Changes:
 
     found: tuple[Change, ...] = ()
 
-    def through(self, rounds: int, restarts: Any, alive: Any, logs: Array) -> Changes:
-        """`after` for several rounds that follow `rounds`: alive and logs are (n, S)."""
+    def through(self, rounds: int, restarts: Any, logs: Array) -> Changes:
+        """`after` for several rounds that follow `rounds`: restarts, -1 where there is none, and logs are (n, S)."""
         found, first = self, 0
         while first < len(logs):
-            suspect = np.flatnonzero(found._evidence(restarts, alive[first:], logs[first:]) > THRESHOLD)
+            suspect = np.flatnonzero(found._evidence(restarts[first:], logs[first:]) > THRESHOLD)
             if not len(suspect):
                 break
             i = first + int(suspect[0])
-            found = found.after(rounds + i + 1, restarts[alive[i]], logs[i, alive[i]])
+            alive = restarts[i] >= 0
+            found = found.after(rounds + i + 1, restarts[i, alive], logs[i, alive])
             first = i + 1
         return found
 
-    def _evidence(self, restarts: Any, alive: Any, logs: Array) -> Array:
+    def _evidence(self, restarts: Any, logs: Array) -> Array:
         """(1) for each round (n,), -inf where there is no later restart."""
+        alive = restarts >= 0
         later = np.cumsum(alive & (restarts >= self._start), axis=1) > 1
         new, old = (np.where(alive & which, logs, -np.inf).max(axis=1) for which in (later, ~later))
         evidence: Array = new - old

@@ -41,6 +41,7 @@ def _of_features(experts: FeatureExperts, kind: int, which: int) -> float:
     """d_eff of one expert: the spectrum of its Gram matrix, with the rows that are still open."""
     place, l = divmod(int(kind), len(experts.lams))
     stack = experts.starts[place].stack
+    stack.settle()
     slot = int(np.flatnonzero(stack.starts >= 0)[np.argsort(stack.starts[stack.starts >= 0])[which]])
     Z = stack.Z.get(int(stack.versions[slot]), np.zeros((0, stack.Gram.shape[1])))[stack.born[slot] : stack.open]
     values = np.maximum(np.linalg.eigvalsh(stack.Gram[slot] + Z.T @ Z), 0.0)

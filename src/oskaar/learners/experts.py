@@ -23,10 +23,7 @@ from oskaar.solvers.restarts import OPEN, RestartSolver
 from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 
-ROUNDS = 32
-"""Rounds that a stream with features learns at a time on top of open rows."""
-
-RENEWAL = 16
+RENEWAL, SOONEST = 16, 128
 """A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
 
 
@@ -115,6 +112,9 @@ class KernelExperts:
         for solver, block in zip(self.solvers, begun.blocks, strict=True):
             solver.commit(block)
 
+    def settle(self) -> None:
+        """Nothing is put off."""
+
     def tidy(self, block: Block) -> None:
         """Forget rows that no expert uses, after the rows of a round were kept."""
         self.inputs.forget(self.inputs.n - self.solvers[0].rows)
@@ -151,7 +151,7 @@ class FeatureExperts:
         self.alone = first_only and window is not None
         budgets = [m.dim for m in maps if m.renews and not first_only]
         self.recent = max(budgets, default=0)
-        self.period = 2 ** int(np.ceil(np.log2(max(RENEWAL * self.recent, 4 * ROUNDS))))
+        self.period = 2 ** int(np.ceil(np.log2(max(RENEWAL * self.recent, SOONEST))))
         self.rounds = 0
 
     @property
@@ -159,10 +159,8 @@ class FeatureExperts:
         """How many rows the next chunk may have; it ends where a new version may begin."""
         if self.alone or self.parts:
             return 1
-        stacks = [solver.stack for solver in self.starts]
-        until_folded = min(stack.room - stack.open for stack in stacks)
-        rows = min(ROUNDS, until_folded) if any(stack.open for stack in stacks) else until_folded
-        return int(min(rows, self.period - self.rounds % self.period))
+        until_folded = min(solver.stack.room - solver.stack.open for solver in self.starts)
+        return int(min(until_folded, self.period - self.rounds % self.period))
 
     @property
     def kinds(self) -> int:
@@ -205,14 +203,15 @@ class FeatureExperts:
         found = [block.estimates(i) for block in begun.blocks]
         return [E[:, l] for E in found for l in range(len(self.lams))]
 
-    def everything(self, begun: Begun) -> tuple[Any, Any, Array] | None:
-        """All starts, which are alive in each round (rounds, S), all estimates (kinds, S, rounds, p), if known."""
+    def everything(self, begun: Begun) -> tuple[Any, Array] | None:
+        """The starts (rounds, S) of the experts of each round, -1 where there is none, and what they say, (rounds,
+        kinds, S, p), if all targets were known.
+        """
         found = [block.everything() for block in begun.blocks]
         if found[0] is None:
             return None
-        p = max(E.shape[3] for _, _, E, _ in found)
-        kinds = [fit_columns(E, p).swapaxes(0, 1) for _, _, E, _ in found]
-        return found[0][0], found[0][1], np.concatenate(kinds) if len(kinds) > 1 else kinds[0]
+        kinds = [E for _, E, _ in found]
+        return found[0][0], np.concatenate(kinds, axis=1) if len(kinds) > 1 else kinds[0]
 
     def commit(self, begun: Begun) -> None:
         """Learn rounds whose targets were observed."""
@@ -220,6 +219,11 @@ class FeatureExperts:
             solver.commit(block)
         self.maps = begun.maps
         self.rounds = self.starts[0].rounds
+
+    def settle(self) -> None:
+        """Fold in what was put off while a stream went on."""
+        for solver in self.starts:
+            solver.stack.settle()
 
     def tidy(self, block: Block) -> None:
         """Start a new version where it is time, forget those that no expert uses and rows that are old."""

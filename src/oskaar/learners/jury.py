@@ -7,6 +7,7 @@ answers are judged too. With d_s = Delta(whole) - Delta(panel) in round s, and m
     z = sum_s d_s / sqrt(m^2 + sum_s d_s^2),      v ~ exp(-3 + z |z|) for a panel,  1 for the whole,
 
 are the shares of the panels in the estimate: hardly any until the difference is more than luck, then nearly all.
+Estimates are judged to about 1e-8 (`steady`): rounding errors must not choose among answers that are tied.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from oskaar.arrays import Array
 
 PANEL = -3.0
 """The logarithm of the prior weight of a panel."""
+
+
+MARKS = 2.0**25 * np.pi
+"""Estimates are judged to 1 / MARKS, about 1e-8; irrational, so that no fraction lies half way between two marks."""
 
 
 class Jury:
@@ -63,8 +68,24 @@ def panels_of(groups: list[list[int]], logs: Array, estimates: Array) -> Array:
     for group in [everyone, *groups]:
         weights = np.exp(logs[:, group] - logs[:, group].max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
-        said.append(np.einsum("nk,knp->np", weights, estimates[group]))
+        said.append(mixed(weights, estimates[group]))
     return np.stack(said)
+
+
+def mixed(shares: Array, estimates: Array) -> Array:
+    """The mean (rounds, p) of estimates (K, rounds, p) with shares (rounds, K)."""
+    mean: Array = np.einsum("nk,knp->np", shares, estimates)
+    return mean
+
+
+def steady(G: Array) -> Array:
+    """Estimates without their last digits: answers that are tied are then the same, however G was computed.
+
+    >>> steady(np.array([0.5, 0.5 + 1e-16, -1e-16])).round(6)
+    array([0.5, 0.5, 0. ])
+    """
+    marks: Array = np.round(G * MARKS) / MARKS + 0.0
+    return marks
 
 
 def _shares(sums: Array, squares: Array, worst: Array) -> Any:

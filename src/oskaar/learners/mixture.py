@@ -66,7 +66,10 @@ class Mixture:
     @property
     def rate(self) -> float:
         """eta, or eta over the mean loss."""
-        return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
+        return self._rate(self.paid, self.rounds)
+
+    def _rate(self, paid: float, rounds: int) -> float:
+        return self.eta * rounds / max(paid, LEAST * rounds) if self.scaled else self.eta
 
     @property
     def log_weights(self) -> Array:
@@ -91,63 +94,61 @@ class Mixture:
     def after(self, restarts: Any, losses: Array, own: float, guests: Array = NOBODY) -> Mixture:
         """The mixture when the experts (J, S) and the guests (K,) have paid their losses and it has paid its own."""
         gains = self._aligned(restarts) + (own - losses)  # (2)
-        return self._with(restarts, gains, own, 1, self.guest_gains + (own - guests))
+        return self._with(restarts, gains, self.paid + own, self.rounds + 1, self.guest_gains + (own - guests))
 
     def through(
         self,
-        restarts: Any,
-        alive: Any,
-        born: Any,
+        restarts: NDArray[np.int64],
         E: Array,
         losses: Array,
         own: Callable[[int, Array], float],
         said: Array,
-        paid_by: Array,
+        charged: Array,
     ) -> tuple[Mixture, Array, Array, Array]:
         """Several rounds: the mixture after them, the gains (n, J, S) after each of them, and, before each of them,
         the estimates (n, p) of the experts without the guests, and the logarithms (n, 1 + K) of their weight together
         and of the guests'.
 
-        restarts (S,): of all experts that there are in these rounds; alive, born (n, S): which of them, in each
-        round; E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i;
-        said (n, K, p), paid_by (n, K): estimates and losses of the guests.
+        restarts (n, S): of the experts that are alive in each round, oldest first, and -1 in places that are left;
+        E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i;
+        said (n, K, p), charged (n, K): estimates and losses of the guests.
         """
         n, J, S, p = E.shape
-        prior = np.where(alive[:, None], self._priors(restarts), -np.inf).reshape(n, J * S)
-        there = np.repeat(born[:, None], J, axis=1).reshape(n, J * S)
-        losses, E = losses.reshape(n, J * S), E.reshape(n, J * S, p)
-        gains, guests = self._aligned(restarts).ravel(), self.guest_gains
-        history, block, logs = np.empty((n, J * S)), np.empty((n, p)), np.empty((n, 1 + len(guests)))
-        now = self
+        there = restarts[:, None] >= 0
+        prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
+        losses, block, logs = losses.reshape(n, J * S), np.empty((n, p)), np.empty((n, 1 + len(self.guests)))
+        E = np.concatenate([E, np.ones((n, J, S, 1))], axis=3).reshape(n, J * S, p + 1)  # to sum the weights as well
+        gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
+        first = np.flatnonzero(there[0, 0])  # they come before the places that are left
+        gains[0, :-1].reshape(J, S)[:, first] = self._aligned(restarts[0, first])
+        paid, rounds, guests = self.paid, self.rounds, self.guest_gains
         for i in range(n):
-            rate = now.rate
-            weights = rate * gains
+            mine, rate = gains[i].take(places[i]), self._rate(paid, rounds)
+            weights = rate * mine
             weights += prior[i]
             top = weights.max()
             weights -= top
             np.exp(weights, out=weights)
-            mass = weights.sum()
-            G = block[i] = weights @ E[i] / mass
-            logs[i, 0] = top + np.log(mass)
+            sums = weights @ E[i]
+            G = block[i] = sums[:-1] / sums[-1]
             if len(guests):
-                logs[i, 1:] = rate * guests + self.guests
+                logs[i, 0], logs[i, 1:] = top + np.log(sums[-1]), rate * guests + self.guests
                 shares, _ = softmax(logs[i])
                 G = shares[0] * G + shares[1:] @ said[i]
-            paid = own(i, G)
-            gains = (gains + (paid - losses[i])) * there[i]  # (2)
-            guests = guests + (paid - paid_by[i])
-            now = now._with(restarts, gains, paid, 1, guests)
-            history[i] = gains
-        last = gains.reshape(J, S)[:, alive[-1]].copy()
-        after = now._with(restarts[alive[-1]], last, 0.0, 0, guests)
-        return after, history.reshape(n, J, S), block, logs
+            price = own(i, G)
+            gains[i + 1, :-1] = mine + (price - losses[i])  # (2)
+            guests = guests + (price - charged[i])
+            paid, rounds = paid + price, rounds + 1
+        after = gains[1:, :-1].reshape(n, J, S)
+        alive = there[-1, 0]
+        return self._with(restarts[-1, alive], after[-1][:, alive], paid, rounds, guests), after, block, logs
 
     def _with(self, restarts: Any, gains: Array, paid: float, rounds: int, guests: Array) -> Mixture:
         other = object.__new__(Mixture)
         other.eta, other.scaled, other.prior, other.later = self.eta, self.scaled, self.prior, self.later
         other.restarts, other.gains = restarts, gains
         other.guests, other.guest_gains = self.guests, guests
-        other.paid, other.rounds = self.paid + paid, self.rounds + rounds
+        other.paid, other.rounds = paid, rounds
         return other
 
     def _priors(self, restarts: Any) -> Array:
@@ -175,6 +176,21 @@ class Mixture:
 
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
+
+
+def _places(restarts: NDArray[np.int64], kinds: int) -> NDArray[np.intp]:
+    """Where the experts (kind, restart) of each round were in the round before, newborns at the end.
+
+    >>> _places(np.array([[0, 3], [3, 4]]), kinds=2)
+    array([[0, 1, 2, 3],
+           [1, 4, 3, 4]])
+    """
+    n, S = restarts.shape
+    before = np.concatenate([restarts[:1], restarts[:-1]])
+    same = restarts[:, :, None] == before[:, None]
+    kind = S * np.arange(kinds)[:, None]
+    places: NDArray[np.intp] = np.where(same.any(2)[:, None], kind + same.argmax(2)[:, None], kinds * S)
+    return places.reshape(n, kinds * S)
 
 
 def softmax(logs: Array) -> tuple[Array, float]:

@@ -294,6 +294,11 @@ class OnlineLearner(Predictor):
             chunk = block.part(first, int(ends[stop - 1]))
             yield from self._next_chunk((rounds + start, resets), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
+        self._end_stream()
+
+    @exclusive
+    def _end_stream(self) -> None:
+        """Finish what was put off from chunk to chunk."""
 
     @exclusive
     def _next_chunk(self, where: tuple[int, int], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:

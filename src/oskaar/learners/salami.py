@@ -18,18 +18,20 @@ from numpy.typing import NDArray
 from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
+from oskaar.features.straight import Straight
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_positive
+from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
 from oskaar.learners.company import Company, Ridges, Visit
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
-from oskaar.learners.jury import Jury, panels_of
+from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
+from oskaar.memory import held
 
 GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
 """The default lams, and those of company where nothing is given."""
@@ -37,6 +39,9 @@ GRID, RIDGES = (0.05, 0.5), (0.05, 0.5, 2.0)
 
 ETA, SCALED = 0.5, 0.5
 """The default rate with a kernel of one's own, and the scaled one (`learners.mixture`) without."""
+
+STRAIGHT = 256
+"""Up to so many features the linear kernel of company is features itself."""
 
 LATER = -4.0
 """The logarithm of the prior weight of restarts after the first, where nothing is given."""
@@ -142,7 +147,7 @@ class SALAMI(OnlineLearner):
         self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
         self.company = company
         self._sociable = bool(self._untuned if company is None else company) and not shifted
-        super().__init__(loss, kernel, max_bytes)
+        super().__init__(require_loss(loss), kernel, max_bytes)
 
     @exclusive
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
@@ -270,6 +275,9 @@ class SALAMI(OnlineLearner):
     def _new_company(self) -> Company:
         """Ridge regressions with each kernel or map; where rounds are made of parts, with those the paper's lack."""
         sources: list[FeatureMap | None] = [*self._maps] or [None] * len(self._inputs.kernels)
+        scaled: Any = self._scaled
+        if self._kernel_names and (features := Straight(scaled[1].left)).dim <= STRAIGHT:
+            sources[1] = features
         first = 1 if self.loss.parts else 0
         ridges = (
             []
@@ -285,7 +293,11 @@ class SALAMI(OnlineLearner):
         return self._experts.operations + (self._guests.operations if self._guests else 0)
 
     def _growth(self, rows: int) -> int:
-        return self._experts.growth(rows) + (self._guests.growth(rows) if self._guests else 0)
+        if self._guests is None:
+            return self._experts.growth(rows)
+        more = self._ridged and self._scaled is None and self._early is not None and self._early.until_due <= rows
+        company = self._guests.growth(rows) + (2 * held(self._guests) if more else 0)  # one kernel becomes three
+        return self._experts.growth(rows) + company
 
     @property
     def advice(self) -> str:  # type: ignore[override]
@@ -296,7 +308,7 @@ class SALAMI(OnlineLearner):
         ahead = self._estimate(self._begin(block, [block.n], None, self._space), 0, self._space)
         ahead.G = ahead.whole
         if self._jury is not None:
-            ahead.G = np.tensordot(self._jury.shares(), self._said_by_panels(ahead), axes=1)
+            ahead.G = mixed(self._jury.shares()[None], self._said_by_panels(ahead))
         return ahead
 
     def _update(self, forecast: Ahead, Phi: Array, space: Space) -> None:
@@ -322,10 +334,10 @@ class SALAMI(OnlineLearner):
         if self._jury is None:
             return
         said = self._said_by_panels(ahead)
-        answers = [self._answers(spaces, G, ends) for G in said]
+        answers = [self._answers(spaces, steady(G), ends) for G in said]
         losses = np.array([[self.loss(z, y) for z, y in zip(zs, ys, strict=True)] for zs in answers])
         shares, ahead.jury = self._jury.after(losses.T)
-        ahead.G = np.einsum("nq,qnp->np", shares, said)
+        ahead.G = mixed(shares, said)
 
     def _said_by_panels(self, ahead: Ahead) -> Array:
         """(panels, rows, p): the whole, and each panel."""
@@ -333,6 +345,10 @@ class SALAMI(OnlineLearner):
         block = np.concatenate([fit_columns(G, p) for G in ahead.blocks])
         everyone = np.concatenate([block[None], fit_columns(ahead.said, p)])
         return panels_of(self._panels, np.array(ahead.logs), everyone)
+
+    @exclusive
+    def _end_stream(self) -> None:
+        self._experts.settle()
 
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
@@ -405,28 +421,24 @@ class SALAMI(OnlineLearner):
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
-    def _mixed(self, ahead: Ahead, starts: Any, alive: Any, E: Array, Phi: Array, space: Space) -> Ahead:
-        """`_estimate` and `_observe` for rounds of one row whose estimates (kinds, S, rounds, p) are known."""
-        p = max(E.shape[3], ahead.said.shape[2])
-        E = np.ascontiguousarray(fit_columns(self._inside(E, space), p).transpose(2, 0, 1, 3))
-        losses = space.squared_norms(Phi[:, None, None] - fit_columns(E, Phi.shape[1]))
-        said = np.ascontiguousarray(fit_columns(ahead.said, p).transpose(1, 0, 2))
-        paid = space.squared_norms(Phi[:, None] - fit_columns(said, Phi.shape[1]))
+    def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, space: Space) -> Ahead:
+        """`_estimate` and `_observe` for rounds of one row whose estimates (rounds, kinds, S, p) are known."""
+        E = fit_columns(self._inside(E, space), Phi.shape[1])
+        losses = space.squared_norms(Phi[:, None, None] - E)
+        said = np.ascontiguousarray(fit_columns(ahead.said, Phi.shape[1]).transpose(1, 0, 2))
+        charged = space.squared_norms(Phi[:, None] - said)
 
         def own(i: int, G: Array) -> float:
-            return float(space.squared_norms(Phi[i] - fit_columns(G, len(Phi[i]))))
+            return float(space.squared_norms(Phi[i] - G))
 
-        rounds = self.rounds + np.arange(len(Phi))
-        born = starts <= rounds[:, None]
-        mixed = ahead.mixture.through(starts, alive, born, E, losses, own, said, paid)
-        ahead.mixture, gains, block, logs = mixed
-        ahead.blocks, ahead.logs = [block], list(logs)
-        ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
+        ahead.mixture, gains, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged)
+        ahead.blocks, ahead.logs, ahead.G = [block], list(logs), block
+        if len(ahead.said):
+            ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
         if ahead.world is not None:
-            none = said[:, :0], paid[:, :0]
-            ahead.world, gains, _, _ = ahead.world.through(starts, alive, born, E, losses, own, *none)
-        logs = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
-        ahead.changes = ahead.changes.through(self.rounds, starts, alive, logs)
+            ahead.world, gains, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0])
+        evidence = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
+        ahead.changes = ahead.changes.through(self.rounds, starts, evidence)
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:
@@ -466,6 +478,9 @@ class SALAMI(OnlineLearner):
             state.require_kind(self._guests, Company, "the company")
         names = self._guests.names if self._guests else []
         state.require(len(self._mixture.guest_gains) == len(names), "a weight for each of the company")
+        state.require_kind(self._jury, (Jury, type(None)), "the jury")
+        tallies = len(self._jury.sums) if self._jury else 0
+        state.require(tallies == (1 + len(self._panels) if self._panels else 0), "a tally for each panel")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
+from oskaar.solvers.knownblocks import KnownBlock
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import outlives
 from oskaar.solvers.wholeblocks import begin
@@ -52,8 +53,9 @@ class FeatureStarts:
         after = self.rounds + block.n_rounds
         starts = np.where(self.lives(self.stack.starts, after), self.stack.starts, -1)
         born = self.rounds + np.array(block.inner.births, dtype=np.int64)
-        alive = np.flatnonzero(self.lives(born, after))
-        self.stack.commit(block.inner, starts, {int(j): int(born[j]) for j in alive})
+        alive, later = np.flatnonzero(self.lives(born, after)), self.lives(born, after + self.stack.room)
+        newborn = {int(j): int(born[j]) for j in alive}
+        self.stack.commit(block.inner, starts, newborn, leaving={j for j in newborn if not later[j]})
         self.rounds = after
 
     def lives(self, starts: Any, rounds: Any) -> NDArray[np.bool_]:
@@ -93,13 +95,16 @@ class FeatureStartBlock:
         """(S, L): what these estimates were divided by, for a round of one row."""
         return self.inner.hedges(i)[self._order[self._alive(i)]]
 
-    def everything(self) -> tuple[Any, Any, Array, Array] | None:
-        """For targets that were known: all starts, which are alive in each round (rounds, S), all estimates
-        (S, L, n, p) of rounds of one row, and what they were divided by (S, L, n).
+    def everything(self) -> tuple[Any, Array, Array] | None:
+        """For targets that were known: the starts (rounds, S) of the experts of each round, oldest first, then -1;
+        what they say, (rounds, L, S, p), of rounds of one row; and what that was divided by, (rounds, L, S).
         """
-        if not self.inner.known:
+        if not isinstance(self.inner, KnownBlock):
             return None
-        return self._starts, self.alive[:, self._order], self.inner.G[self._order], self.inner.divisors[self._order]
+        alive = self.alive[:, self._order]
+        who = np.argsort(~alive, axis=1, kind="stable")[:, : alive.sum(axis=1).max()]
+        starts = np.where(np.take_along_axis(alive, who, axis=1), self._starts[who], -1)
+        return starts, *self.inner.known_estimates(self._order[who])
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""

@@ -12,22 +12,26 @@ from oskaar.solvers.triangles import whitened_wider
 
 
 class StackBlock:
-    """Rounds to come: `estimates` of round i, then `observe` its targets; or all targets at once.
+    """Rounds to come: `estimates` of round i, then `observe` its targets.
 
     features: the rows in each version that is in use; births: the rounds that bring a new slot, which takes the
     newest version. Experts are the slots of the stack, then the births. Making a block changes nothing.
     """
 
-    def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any, H: Array | None) -> None:
+    def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any) -> None:
         self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
         self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}
         self.newest, self.spans, self.births = max(features), spans(ends), list(births)
         self.slots, self.starts, self.n = len(stack.starts), stack.starts, int(ends[-1])
         self.H = np.zeros((0, 0))
+        self.folds = self._folds(stack)
+        if not self.folds:
+            stack.settle()
         self._prepare(stack)
-        self.known = H is not None and len(ends) == self.n
-        if H is not None and self.known:
-            self._observe_all(H)
+
+    def _folds(self, stack: Stack) -> bool:
+        """Whether the rows are folded in at once, though there may be room for them."""
+        return False
 
     @property
     def p(self) -> int:
@@ -71,15 +75,6 @@ class StackBlock:
         masked: Array = gram * (lives[:, :, None] & lives[:, None, :])[:, None]
         return masked
 
-    def _observe_all(self, H: Array) -> None:
-        """Targets of rounds of one row that depend on no estimate: all rounds at once."""
-        self.H = H
-        M = fit_columns(self.M, H.shape[1])
-        self.C = self.inverse @ (H - M)
-        d = np.diagonal(self.R, axis1=2, axis2=3)[..., None]
-        self.G = (M + self.R @ self.C - d * self.C) / d**2
-        self.divisors: Array = d[..., 0] ** 2
-
     def estimates(self, i: int) -> Array:
         """(E, L, n_i, p): what each expert says of round i."""
         lo, hi = self.spans[i]
@@ -98,8 +93,6 @@ class StackBlock:
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n_i, q)."""
-        if self.known:
-            return
         lo, hi = self.spans[i]
         self.H = np.concatenate([fit_columns(self.H, H.shape[1]), H])
         self.M, self.C = fit_columns(self.M, H.shape[1]), fit_columns(self.C, H.shape[1])
@@ -127,6 +120,7 @@ class StackBlock:
         """Open the rows of the block in the stack, with newborn experts at their places; how many are open then."""
         k, m, n = self.slots, stack.open, self.n
         rows, here = slice(m, m + n), [self.slots + b for b in newborn]
+        stack.clear(places)
         self._write_rows(stack)
         stack.J[:k, :, rows, :m] = -(self.inverse[:k] @ self.W) @ self.J
         stack.U[:k, :, rows], stack.C[:k, :, rows] = self.U, fit_columns(self.C[:k], stack.C.shape[3])

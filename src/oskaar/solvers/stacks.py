@@ -6,7 +6,8 @@ together, one for each lam l; they share Gram = Z^T Z and B = Z^T Phi. Open rows
     F_sl F_sl^T = Gram_s + lam_l I,   U_sl = Z F_sl^-T,   L_sl L_sl^T = I + U_sl U_sl^T,   J_sl = L_sl^-1
 
 with rows of zeros in U before a slot's start, so that they play no part. A slot has a version of the features.
-Slots are used again when their experts have gone.
+Slots are used again when their experts have gone. Those with few rows and little time left may be put off when
+rows are folded in: the rows, which are all that they have learned from, tell what they say.
 Equivalent to tests/naive.py::kaar for each expert on its own rows.
 """
 
@@ -42,6 +43,7 @@ class Stack:
         shape, rows = (0, len(lams)), LEAST_OPEN
         self.F, self.Theta = np.zeros((*shape, 0, 0)), np.zeros((*shape, 0, 0))
         self.U, self.J, self.C = (np.zeros((*shape, rows, n)) for n in (0, rows, 0))
+        self.put_off: dict[int, tuple[int, int]] = {}
 
     @property
     def nbytes(self) -> int:
@@ -54,10 +56,12 @@ class Stack:
         """How many rows may be open."""
         return open_rows(self.Gram.shape[1])
 
-    def commit(self, block: StackBlock, starts: Any, newborn: dict[int, int]) -> None:
+    def commit(self, block: StackBlock, starts: Any, newborn: dict[int, int], leaving: Any = ()) -> None:
         """Learn a block. `starts` of the slots from now on, -1 for those that end; `newborn` are the births, by
-        their number in the block, that live on, with their starts.
+        their number in the block, that live on, with their starts; `leaving` those of them that soon end.
         """
+        self.put_off = {slot: rows for slot, rows in self.put_off.items() if starts[slot] >= 0}
+        self.settle()
         table = np.concatenate([starts, np.full(len(newborn), -1)]).astype(np.int64)
         places = np.flatnonzero(table < 0)[: len(newborn)]
         table[places] = list(newborn.values())
@@ -66,21 +70,24 @@ class Stack:
         born[places] = [self.open + block.spans[block.births[b]][0] for b in newborn]
         versions[places] = block.newest
         self._reserve(max(len(table), len(self.starts)), self.open + block.opens, block.dim, block.p)
-        self._clear(places)
         self.open = block.write(self, places, list(newborn))
         self.starts, self.versions = table, versions
         self.born = born if self.open else np.zeros_like(born)
-        if self.open >= self.room:
-            self.fold()
+        if self.open >= self.room or block.folds:
+            put_off = [slot for slot, birth in zip(places.tolist(), newborn, strict=True) if birth in leaving]
+            self.fold(put_off if block.folds else ())
         used = set(versions[table >= 0].tolist())
         self.Z = {version: Z for version, Z in self.Z.items() if version in used}
 
-    def fold(self) -> None:
-        """Fold the open rows into Gram and B of every slot, and factorise afresh."""
+    def fold(self, put_off: Any = ()) -> None:
+        """Fold the open rows into Gram and B of every slot but those put off, and factorise afresh."""
         H = self.H[: self.open]
         Z = {version: rows[: self.open] for version, rows in self.Z.items()}
         whole = {version: (rows.T @ rows, rows.T @ H) for version, rows in Z.items()}
-        for slot in np.flatnonzero(self.starts >= 0):
+        self.put_off = {slot: (int(self.born[slot]), self.open) for slot in put_off}
+        for slot in np.flatnonzero(self.starts >= 0).tolist():
+            if slot in self.put_off:
+                continue
             first, version = self.born[slot], self.versions[slot]
             rows = Z[version][first:]
             gram, moments = (rows.T @ rows, rows.T @ H[first:]) if first else whole[version]
@@ -90,8 +97,26 @@ class Stack:
         self.open = 0
         self.born = np.zeros_like(self.born)
 
+    def settle(self) -> None:
+        """Fold in what was put off. What the experts say stays as it is."""
+        for slot in list(self.put_off):
+            Z, H = self.rows_of(slot)
+            self.Gram[slot], self.B[slot] = Z.T @ Z, Z.T @ H
+            self._factorise(slot)
+            del self.put_off[slot]
+
+    def rows_of(self, slot: int) -> tuple[Array, Array]:
+        """All rows and targets of a slot that was put off; they are there until the next rows are written."""
+        first, stop = self.put_off[slot]
+        return self.Z[int(self.versions[slot])][first:stop], self.H[first:stop]
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.settle()
+        return {name: value for name, value in vars(self).items() if name != "put_off"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.put_off = {}
         if "P" in state:  # format 1 kept P = F^-T
             self.F = np.zeros_like(self.__dict__.pop("P"))
             for slot in range(len(self.starts)):
@@ -105,10 +130,11 @@ class Stack:
 
     def whiten(self, slot: Any) -> None:
         """Theta of F and B."""
+        rows = np.ascontiguousarray(self.B[slot].T)
         for l in range(len(self.lams)):
-            self.Theta[slot, l] = whitened(self.F[slot, l], self.B[slot].T).T
+            self.Theta[slot, l] = whitened(self.F[slot, l], rows).T
 
-    def _clear(self, places: Any) -> None:
+    def clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""
         self.Gram[places] = self.B[places] = 0.0
         self.Theta[places] = self.F[places] = 0.0

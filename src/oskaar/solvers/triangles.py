@@ -65,25 +65,32 @@ def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
 
 def root(U: Array, W: Array) -> Array:
     """R lower triangular with R R^T = I + U U^T - W W^T, whose eigenvalues are at least 1, up to rounding."""
-    S = U @ U.T - W @ W.T
-    F = _upper(S, 1.0)
-    if F is None:
-        F = _upper(S, 1.0 + len(S) * np.finfo(float).eps * float(np.einsum("ij,ij->", U, U)))
-    if F is None:
-        raise LinAlgError("the features are not finite")
-    lower: Array = F.T
-    return lower
+    try:
+        return unit_root(_difference(U, W))
+    except LinAlgError:
+        return unit_root(_difference(U, W), len(U) * np.finfo(float).eps * float(np.einsum("ij,ij->", U, U)))
 
 
-def whole_root(U: Array) -> Array:
-    """R lower triangular with R R^T = I + U U^T: `root` with nothing before, and nothing copied."""
-    S = dsyrk(1.0, U.T, trans=1)
-    S.reshape(-1, order="A")[:: len(S) + 1] += 1.0
-    F, failed = dpotrf(S, lower=0, clean=1, overwrite_a=1)
+def unit_root(S: Array, more: float = 0.0) -> Array:
+    """R lower triangular with R R^T = (1 + more) I + S; S has Fortran order, a lower triangle, and is written over.
+
+    >>> unit_root(np.array([[3.0]]))
+    array([[2.]])
+    """
+    S.reshape(-1, order="A")[:: len(S) + 1] += 1.0 + more
+    R, failed = dpotrf(S, lower=1, clean=1, overwrite_a=1)
     if failed:
         raise LinAlgError("the features are not finite")
-    lower: Array = F.T
+    lower: Array = R
     return lower
+
+
+def _difference(U: Array, W: Array) -> Array:
+    """U U^T - W W^T, its lower triangle only, in Fortran order."""
+    S: Array = dsyrk(1.0, U.T, trans=1, lower=1) if U.size else np.zeros((len(U), len(U)), order="F")
+    if W.size:
+        S = dsyrk(-1.0, W.T, 1.0, S, trans=1, lower=1, overwrite_c=1)
+    return S
 
 
 def _upper(A: Array, lam: float) -> Any:

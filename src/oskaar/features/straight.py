@@ -1,0 +1,41 @@
+r"""Exact features of the linear one of the default kernels: (u, sqrt(d)) / sqrt(d), u in units of its spread.
+
+    <z(x), z(x')> = <u, u'> / d + 1
+
+With few features d a regression on these costs O(d^2) a round, where one on kernel values costs O(t^2).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oskaar import kernels
+from oskaar.arrays import Array, Rows
+from oskaar.features.base import FeatureMap
+
+
+class Straight(FeatureMap):
+    """Features in the units of a standardised kernel, and 1.
+
+    >>> Straight(kernels.Standardised(kernels.Linear(), (1.0,), (2.0,)))(np.array([[5.0]]))
+    array([[2., 1.]])
+    """
+
+    def __init__(self, units: kernels.Standardised) -> None:
+        self.units = units
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """One for each feature, and one for the intercept."""
+        return len(self.units.scales) + 1
+
+    @property
+    def full(self) -> bool:
+        """It does not learn."""
+        return True
+
+    def __call__(self, X: Rows) -> Array:
+        """(u / sqrt(d), 1) of each row."""
+        U = self.units.in_units(X)
+        Z: Array = np.concatenate([U / max(1, U.shape[1]) ** 0.5, np.ones((len(U), 1))], axis=1)
+        return Z

@@ -1,0 +1,153 @@
+r"""Rounds of one row to come for a stack of experts, when their targets are known: a stream that is on file.
+
+Over the rows that an expert lives for, with U = Z F^-T and the mean M of `StackBlock`, all at once:
+
+    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   G_i = (M_i + sum_{j<i} R_ij C_j) / R_ii^2             (1)
+
+Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
+block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dtrtri
+
+from oskaar.arrays import Array, fit_columns
+from oskaar.solvers.stackblocks import StackBlock
+from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
+from oskaar.solvers.triangles import root, unit_root, whitened_wider
+
+
+class KnownBlock(StackBlock):
+    """Rounds of one row with targets H; inverse factors are made only if the rows stay open.
+
+    lives: how many of the rounds each expert, a slot or a birth, lives for.
+    """
+
+    def __init__(
+        self, stack: Stack, features: dict[int, Array], births: Any, H: Array, lives: NDArray[np.int64]
+    ) -> None:
+        self.targets, self.lives = H, lives
+        super().__init__(stack, features, range(1, len(H) + 1), births)
+        self.H = H
+
+    def _folds(self, stack: Stack) -> bool:
+        return self.n >= max(LEAST_OPEN, self.dim // 4) or stack.open + self.n >= open_rows(self.dim)
+
+    def _prepare(self, stack: Stack) -> None:
+        self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
+        shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
+        self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
+        self.d = np.ones(shape)
+        self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
+        self.roots: dict[tuple[int, int], Array] = {}
+        for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
+            (self._live_out if slot in stack.put_off else self._live_on)(stack, slot, int(self.lives[slot]))
+        self._be_born(stack.lams)
+
+    def _live_on(self, stack: Stack, slot: int, n: int) -> None:
+        """(1) for the experts of a slot, over n rows."""
+        Z, H, m, d = self.features[stack.versions[slot]][:n], self.targets[:n], stack.open, stack.Gram.shape[1]
+        Theta, C = (fit_columns(A, H.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
+        for l, lam in enumerate(stack.lams):
+            U, W = whitened_wider(stack.F[slot, l], Z, lam), np.zeros((n, 0))
+            M = U[:, :d] @ Theta[l]
+            if m:
+                W = U[:, :d] @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
+                M += W @ C[l]
+            self._divide(slot, l, root(U, W), H, M)
+            if n == self.n and not self.folds:
+                self.kept[slot, l] = U, W
+
+    def _live_out(self, stack: Stack, slot: int, n: int) -> None:
+        """(1) for the experts of a slot that was put off, from all of its rows and n more."""
+        Z, H = (
+            np.concatenate([fit_columns(A, B.shape[1]), B[:n]])
+            for A, B in zip(stack.rows_of(slot), (self.features[stack.versions[slot]], self.targets), strict=True)
+        )
+        grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
+        for l, gram in enumerate(grams):
+            self._divide(slot, l, unit_root(gram), H, np.zeros_like(H), n)
+
+    def _be_born(self, lams: Array) -> None:
+        """(1) for the births, lane by lane: rows of different owners have nothing to do with each other."""
+        owners = np.full((len(self.C) - self.slots, self.n), -1)
+        for birth, lane, lives in zip(self.births, self.lanes, self.lives[self.slots :], strict=True):
+            owners[lane, birth : birth + lives] = birth
+        Z = self.features[self.newest]
+        grams = (Z @ Z.T / lams[:, None, None]).swapaxes(1, 2)
+        for lane, owner in enumerate(owners, start=self.slots):
+            mine = owner[:, None] == owner
+            for l, gram in enumerate(grams):
+                R = unit_root(np.multiply(gram, mine, order="F"))
+                self._divide(lane, l, R, self.targets, np.zeros_like(self.targets))
+
+    def _divide(self, where: int, l: int, R: Array, H: Array, M: Array, n: int | None = None) -> None:
+        """C, and M with what the rows before say of each, of the last n rows."""
+        diagonal, n = R.reshape(-1, order="A")[:: len(R) + 1], len(R) if n is None else n
+        d, C = diagonal.copy(), dtrsm(1.0, R, H - M, lower=1)
+        diagonal[:] = 0.0
+        M += R @ C
+        diagonal[:] = d
+        self.C[where, l, :n], self.M[where, l, :n], self.d[where, l, :n] = C[-n:], M[-n:], d[-n:]
+        if not self.folds:
+            self.roots[where, l] = R
+
+    def known_estimates(self, who: Any) -> tuple[Array, Array]:
+        """What experts `who` (n, S) say of each row, (n, L, S, p), and what that was divided by, (n, L, S)."""
+        where = np.append(np.arange(self.slots), self.slots + self.lanes)[who]
+        each = where[:, None], np.arange(self.C.shape[1])[:, None], np.arange(self.n)[:, None, None]
+        divisors = self.d[each] ** 2
+        return self.M[each] / divisors[..., None], divisors
+
+    def observe(self, i: int, H: Array) -> None:
+        """Nothing that is not known."""
+
+    def write(self, stack: Stack, places: Any, newborn: list[int]) -> int:
+        """The rows, which is all that folding needs; what else is open of them if they are not folded."""
+        self._write_rows(stack)
+        if self.folds:
+            stack.Gram[places] = stack.B[places] = 0.0
+            return stack.open + self.n
+        for slot, l in self.kept:
+            self._write_slot(stack, slot, l)
+        stack.clear(places)
+        for place, birth in zip(places, newborn, strict=True):
+            self._write_birth(stack, place, self.births[birth], self.slots + self.lanes[birth])
+        return stack.open + self.n
+
+    def _write_slot(self, stack: Stack, slot: int, l: int) -> None:
+        m, rows = stack.open, slice(stack.open, stack.open + self.n)
+        (U, W), J = self.kept[slot, l], dtrtri(self.roots[slot, l], lower=1)[0]
+        stack.J[slot, l, rows, :m], stack.J[slot, l, rows, rows] = -(J @ W) @ stack.J[slot, l, :m, :m], J
+        stack.U[slot, l, rows], stack.C[slot, l, rows] = U, fit_columns(self.C[slot, l], stack.C.shape[3])
+
+    def _write_birth(self, stack: Stack, place: int, first: int, lane: int) -> None:
+        """A newborn at its place: rows before its first play no part, whatever J has there."""
+        stop = stack.open + self.n
+        rows = slice(stack.open + first, stop)
+        stack.U[place, :, :stop] = stack.C[place, :, :stop] = 0.0
+        stack.C[place, :, rows] = fit_columns(self.C[lane, :, first:], stack.C.shape[3])
+        for l, lam in enumerate(stack.lams):
+            stack.U[place, l, rows] = self.features[self.newest][first:] / np.sqrt(lam)
+            stack.J[place, l, rows, rows] = dtrtri(self.roots[lane, l][first:, first:], lower=1)[0]
+
+
+def lanes_of(firsts: Any, lengths: Any) -> list[int]:
+    """Numbers for intervals, in order of their beginnings, so that those with the same number do not overlap.
+
+    >>> lanes_of([0, 1, 2, 3], [3, 1, 5, 1])
+    [0, 1, 1, 0]
+    """
+    lanes: list[int] = []
+    ends: list[int] = []
+    for first, length in zip(firsts, lengths, strict=True):
+        lane = next((j for j, end in enumerate(ends) if end <= first), len(ends))
+        ends[lane : lane + 1] = [first + length]
+        lanes.append(lane)
+    return lanes
