@@ -1,8 +1,9 @@
 """SALAMI with its defaults on streams that change and streams that do not, beside OSKAAR's best lam in hindsight.
 
 The default grid of lam and eta were chosen on PM2.5, Yeast and other seeds of the synthetic classes: their figures
-are those of streams that were looked at. The seeds used here were run once after that choice, and a second time when
-SALAMI untuned became a mixture of two kernels with `company`. On Yeast the kernel is given: SALAMI is the paper's.
+are those of streams that were looked at. The seeds used here were run once after that choice, a second and a third
+time when SALAMI untuned became a mixture of two kernels with `company`, and a fourth time when `company` became
+experts that never restart, with a jury. On Yeast the kernel is given: SALAMI is the paper's.
 
 The real streams do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """

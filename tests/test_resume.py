@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import oskaar
-from oskaar import OSKAAR, losses, state
+from oskaar import OSKAAR, SALAMI, losses, state
 from oskaar.cli import main, running
 from oskaar.cli.checkpoint import read_checkpoint
 from oskaar.cli.rounds import Rounds
@@ -473,6 +473,23 @@ def test_inspect(stopped, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["what"], found["lam"], found["rounds"]) == ("a learner", 0.5, 9)
     assert found["effective_dimension"] == learner.effective_dimension()
+
+
+def test_inspect_shows_company(here, capsys):
+    """The weights of untuned SALAMI's company: all, heaviest first, as JSON; the heaviest five for people."""
+    learner = SALAMI(losses.F1(2)).partial_fit(X[:40], (X[:40] > 0).astype(int))
+    learner.save("l")
+    assert main(["inspect", "l", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["company"]
+    assert found == learner.company_weights()
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert len(found) == 14
+    assert main(["inspect", "l"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("company"))
+    assert [part.rsplit(" (", 1)[0] for part in line.removeprefix("company").strip().split("; ")] == list(found)[:5]
+    SALAMI(losses.F1(2), lam=0.3).partial_fit(X[:9], (X[:9] > 0).astype(int)).save("paper")
+    assert main(["inspect", "paper"]) == 0
+    assert "company" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["batch", "budget", "queries", "range"])

@@ -17,7 +17,7 @@ from oskaar.learners.online import OnlineLearner
 from oskaar.memory import readable
 
 HEAVIEST = 5
-"""So many restarts are shown."""
+"""So many restarts are shown, and so many of company."""
 
 
 def run(options: Any) -> int:
@@ -82,6 +82,7 @@ def _mixture(learner: SALAMI) -> dict[str, Any]:
         "lam": list(learner.lams),
         "experts": int(len(rounds) * learner.expert_weights().size),
         "heaviest_restarts": [{"round": int(rounds[i]), "weight": float(weights[i])} for i in heaviest],
+        "company": dict(sorted(learner.company_weights().items(), key=lambda item: -item[1])),
         "change_points": [change.round for change in learner.change_points()],
     }
 
@@ -104,6 +105,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if "heaviest_restarts" in found:
         restarts = [f"round {r['round']} ({r['weight']:.3f})" for r in found["heaviest_restarts"]]
         found["heaviest_restarts"] = ", ".join(restarts)
+    if found.get("company"):
+        heaviest = list(found["company"].items())[:HEAVIEST]
+        found["company"] = "; ".join(f"{name} ({weight:.3f})" for name, weight in heaviest)
     shown = {name.replace("_", " "): _shown(value) for name, value in found.items() if value not in (None, [], {})}
     width = max(map(len, shown))
     return [*lines, *(f"{name.ljust(width)}  {text}" for name, text in shown.items())]

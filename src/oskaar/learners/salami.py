@@ -98,7 +98,8 @@ class SALAMI(OnlineLearner):
     company: experts that the paper does not have, with less weight to begin with (`learners.company`): ridge
         regressions that never restart, also with a rough kernel and a linear one where none is given, differences
         of labels, the last label and the mean. None is True where neither kernel, lam, eta nor features are given.
-        With a window there are no regressions.
+        With a window there are no regressions. Where there is company, and a round is one row, parts of the mixture
+        are also judged by what their own answers cost (`learners.jury`).
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami,
     and to untuned_salami there where nothing is given.
@@ -178,6 +179,9 @@ class SALAMI(OnlineLearner):
     @exclusive
     def company_weights(self) -> dict[str, float]:
         """The weights of `company`, by name; none without it.
+
+        They come from the squared loss, like `expert_weights`, and with these add up to 1. What a jury makes of the
+        parts of the mixture is not in them (docs/defaults.md).
 
         >>> from oskaar import SALAMI, losses
         >>> list(SALAMI(losses.ZeroOne("ab")).company_weights())[-2:]
