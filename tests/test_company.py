@@ -330,3 +330,16 @@ def test_max_bytes_holds(chunks):
 def test_a_loss_is_a_loss(bad):
     with pytest.raises(TypeError, match="loss must be a Loss"):
         SALAMI(bad)
+
+
+def test_the_theorem_does_not_know_the_jury(rng):
+    """With a rate that the theorem allows it bounds the mixture, not what the jury makes of it."""
+    y, ys = 0, []
+    for _ in range(60):
+        y = y if rng.random() < 0.4 else int(rng.integers(21))
+        ys.append(y)
+    X = np.zeros((60, 1))
+    made = {c: SALAMI(losses.ZeroOne(21), kernels.Constant(), lam=1.0, eta="theory", company=c) for c in (True, False)}
+    bounds = {c: learner.fit(X, ys).certificate().surrogate_bound for c, learner in made.items()}
+    assert bounds[True] is None
+    assert made[False].surrogate_loss <= bounds[False]

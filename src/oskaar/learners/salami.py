@@ -365,13 +365,14 @@ class SALAMI(OnlineLearner):
         """The price of the mixture, and of KAAR from the first round on, for the best lam and kernel in hindsight.
 
         With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and projected experts, which
-        make the losses exp-concave; for all rows since the first; and for rounds of one row.
+        make the losses exp-concave; for no jury, which moves the estimate; for all rows since the first; and for
+        rounds of one row.
         """
         T, kinds, guests = self.rounds, self._experts.kinds, len(self._mixture.guests)
         if not isinstance(self._experts, KernelExperts):
             return None
         fixed = not self._scales and self.rate <= theory.salami_eta(1.0, 1.0)
-        covered = self.project and fixed and not self.shifted
+        covered = self.project and fixed and not self.shifted and self._jury is None  # it moves the estimate
         if not T or not covered or self._inputs.n != T or self.window is not None:
             return None
         fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
