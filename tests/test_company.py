@@ -339,7 +339,9 @@ def test_the_theorem_does_not_know_the_jury(rng):
         y = y if rng.random() < 0.4 else int(rng.integers(21))
         ys.append(y)
     X = np.zeros((60, 1))
-    made = {c: SALAMI(losses.ZeroOne(21), kernels.Constant(), lam=1.0, eta="theory", company=c) for c in (True, False)}
+    made = {
+        c: SALAMI(losses.ZeroOne(21), kernels.Constant(), lam=1.0, eta="theory", company=c) for c in (True, False)
+    }
     bounds = {c: learner.fit(X, ys).certificate().surrogate_bound for c, learner in made.items()}
     assert bounds[True] is None
     assert made[False].surrogate_loss <= bounds[False]

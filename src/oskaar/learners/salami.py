@@ -372,7 +372,7 @@ class SALAMI(OnlineLearner):
         if not isinstance(self._experts, KernelExperts):
             return None
         fixed = not self._scales and self.rate <= theory.salami_eta(1.0, 1.0)
-        covered = self.project and fixed and not self.shifted and self._jury is None  # it moves the estimate
+        covered = self.project and fixed and not self.shifted and self._jury is None
         if not T or not covered or self._inputs.n != T or self.window is not None:
             return None
         fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
