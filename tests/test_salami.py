@@ -96,8 +96,8 @@ def test_window(X, window):
 
 @pytest.mark.parametrize("restarts", ["all", "geometric", None])
 def test_replay_is_the_loop_over_many_panels(restarts, rng):
-    X = rng.normal(size=(330, 2))
-    ys = [frozenset(rng.choice(4, size=min(1 + i // 80, 3), replace=False).tolist()) for i in range(330)]
+    X = rng.normal(size=(280, 2))
+    ys = [frozenset(rng.choice(4, size=min(1 + i // 80, 3), replace=False).tolist()) for i in range(280)]
     fast, slow = (SALAMI(losses.F1(4), lam=[0.1, 1.0], restarts=restarts) for _ in range(2))
     result = replay(fast, X, ys)
     for x, y, g in zip(X, ys, result.estimates):
