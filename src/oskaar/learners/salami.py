@@ -9,7 +9,6 @@ estimates g_{s:t} are mixed with exponential weights p_t(s), and the mixture is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -21,15 +20,17 @@ from oskaar.features import FeatureMap
 from oskaar.features.straight import Straight
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss, require_positive
+from oskaar.learners.ahead import Ahead, charge, mix, rows_of
+from oskaar.learners.base import inputs_for, require_loss
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
-from oskaar.learners.company import Company, Ridges, Visit
+from oskaar.learners.company import Company, Ridges
 from oskaar.learners.dimensions import mixed_dimension
-from oskaar.learners.experts import Begun, FeatureExperts, KernelExperts, first_expert
+from oskaar.learners.experts import FeatureExperts, KernelExperts, first_expert
 from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
+from oskaar.learners.settings import grid_of, kernels_of, maps_of, rate_of, restarts_of, window_of
 from oskaar.losses import Loss, Space
 from oskaar.memory import held
 
@@ -48,31 +49,6 @@ LATER = -4.0
 
 RIDGE, OTHERS = -1.0, -3.0
 """Logarithms of prior weights in company: of ridge regressions, and of others."""
-
-
-@dataclass
-class Ahead:
-    """Rounds to come: the experts' blocks, the mixture after the rounds that were observed, estimates."""
-
-    begun: Begun
-    visit: Visit | None
-    mixture: Mixture
-    world: Mixture | None
-    changes: Changes
-    jury: Jury | None
-    said: Array
-    """What company says (K, rows, p)."""
-    ends: Any
-    Phi: Array
-    blocks: list[Array] = field(default_factory=list)
-    """What the experts but company say together, of the rounds so far."""
-    logs: list[Array] = field(default_factory=list)
-    """Logarithms (1 + K,) of their weight, and of company's, in each of them."""
-    whole: Any = None
-    """What all say together, of the present round."""
-    G: Any = None
-    restarts: Any = None
-    experts: Any = None
 
 
 class SALAMI(OnlineLearner):
@@ -135,16 +111,18 @@ class SALAMI(OnlineLearner):
     ) -> None:
         self.lam, self.eta = lam, eta
         self._untuned = kernel is None and lam is None and eta is None and features is None and not shifted
-        self.lams = _grid(GRID if lam is None else lam)
-        self.kernels = _kernels(kernel)
+        self.lams = grid_of(GRID if lam is None else lam)
+        self.kernels = kernels_of(kernel)
         self.features, self.budget = features, budget
-        self.restarts = _restarts(restarts)
+        self.restarts = restarts_of(restarts)
         with_features = features is not None or budget is not None
         self._schedule = "geometric" if with_features and restarts == "all" else restarts
         self.shifted, self.project, self.bound = shifted, project, bound
-        self.window, self._kept = window, _window(window)
+        self.window, self._kept = window, window_of(window)
         self._scales = eta == "scaled" or self._untuned
-        self.rate = SCALED if self._scales else _rate(ETA if eta is None else eta, bool(project), self.kernels, bound)
+        self.rate = (
+            SCALED if self._scales else rate_of(ETA if eta is None else eta, bool(project), self.kernels, bound)
+        )
         self.company = company
         self._sociable = bool(self._untuned if company is None else company) and not shifted
         super().__init__(require_loss(loss), kernel, max_bytes)
@@ -233,7 +211,7 @@ class SALAMI(OnlineLearner):
         return ["smooth", "linear", "rough"] if self._ridged and self._scaled else []
 
     def _make_maps(self) -> None:
-        self._maps = _maps(self._kernels(), self.features, self.budget, min(self.lams))
+        self._maps = maps_of(self._kernels(), self.features, self.budget, min(self.lams))
 
     def _new_inputs(self) -> Inputs:
         maps: list[FeatureMap | None] = [*self._maps] or [None] * len(self._kernels())
@@ -395,12 +373,12 @@ class SALAMI(OnlineLearner):
         ahead.experts = [self._inside(E, space) for E in self._experts.estimates(ahead.begun, i)]
         logs, guests = ahead.mixture.log_shares(ahead.restarts)
         weights, mass = softmax(logs)
-        ahead.blocks.append(_mix(weights, ahead.experts))
+        ahead.blocks.append(mix(weights, ahead.experts))
         ahead.logs.append(np.append(mass, guests))
         ahead.whole = ahead.blocks[-1]
         if len(guests):
             shares, _ = softmax(ahead.logs[-1])
-            said = np.tensordot(shares[1:], ahead.said[:, _rows(ahead.ends, i)], axes=1)
+            said = np.tensordot(shares[1:], ahead.said[:, rows_of(ahead.ends, i)], axes=1)
             p = max(ahead.whole.shape[1], said.shape[1])
             ahead.whole = shares[0] * fit_columns(ahead.whole, p) + fit_columns(said, p)
         return ahead
@@ -409,12 +387,12 @@ class SALAMI(OnlineLearner):
         """Charge the experts of round i, give all solvers their targets."""
         G = fit_columns(ahead.whole, Phi.shape[1])
         target = 2 * Phi - G if self.shifted else Phi
-        losses = np.array([_charge(self._shift(E, G), Phi, space) for E in ahead.experts])
+        losses = np.array([charge(self._shift(E, G), Phi, space) for E in ahead.experts])
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
-        guests = _charge(ahead.said[:, _rows(ahead.ends, i)], Phi, space)
+        guests = charge(ahead.said[:, rows_of(ahead.ends, i)], Phi, space)
         ahead.mixture = ahead.mixture.after(ahead.restarts, losses, own, guests)
         if ahead.world is not None:
-            G = fit_columns(_mix(ahead.world.weights(ahead.restarts), ahead.experts), Phi.shape[1])
+            G = fit_columns(mix(ahead.world.weights(ahead.restarts), ahead.experts), Phi.shape[1])
             own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
             ahead.world = ahead.world.after(ahead.restarts, losses, own)
         logs = (ahead.world or ahead.mixture).log_weights.max(axis=0)
@@ -490,80 +468,8 @@ class SALAMI(OnlineLearner):
         return f"SALAMI({self.loss!r}, kernel={self.kernel!r}, {settings})"
 
 
-def _rows(ends: Any, i: int) -> slice:
-    """The rows of round i."""
-    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))
-
-
 def _name(expert: tuple[str, int | None, int | None], kernels: list[str], lams: list[float]) -> str:
     kind, k, l = expert
     if k is None or l is None:
         return f"the {kind} label" if kind == "last" else f"the {kind}"
     return f"{kind}, {kernels[k] if kernels else f'kernel {k}'}, lam {lams[l]:g}"
-
-
-def _mix(weights: Array, experts: list[Array]) -> Array:
-    """The mean (n, p) of estimates (S, n, p) of each kind."""
-    mixed = [E.transpose(1, 2, 0) @ p for p, E in zip(weights, experts, strict=True)]
-    mean: Array = np.add.reduce(mixed) if len(mixed) > 1 else mixed[0]
-    return mean
-
-
-def _charge(E: Array, Phi: Array, space: Space) -> Array:
-    """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
-    errors = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
-    return errors[:, 0] if len(Phi) == 1 else errors.sum(axis=1) / len(Phi)
-
-
-def _grid(lam: Any) -> list[float]:
-    lams = [require_lam(value) for value in (lam if isinstance(lam, Iterable) else [lam])]
-    if not lams:
-        raise ValueError("the grid of lam must not be empty: give at least one number.")
-    if len(set(lams)) < len(lams):
-        raise ValueError(f"each lam must be in the grid once, got {lams}: repeated experts only cost time.")
-    return lams
-
-
-def _kernels(kernel: Any) -> list[Any]:
-    if not isinstance(kernel, (list, tuple)):
-        return [kernel]
-    if not kernel:
-        raise ValueError("the list of kernels must not be empty.")
-    if any(a == b for i, a in enumerate(kernel) for b in kernel[:i]):
-        raise ValueError("each kernel must be in the list once: repeated experts only cost time.")
-    return list(kernel)
-
-
-def _maps(kernels: list[Any], features: Any, budget: Any, ridge: float) -> list[FeatureMap]:
-    """A map for each kernel, or the maps themselves; none for the exact learner."""
-    if isinstance(features, (list, tuple)):
-        maps = [features_for(None, m, budget, ridge) for m in features]
-    else:
-        maps = [features_for(kernel, features, budget, ridge) for kernel in kernels]
-        maps = maps[:1] if features is not None else maps
-    return [m for m in maps if m is not None]
-
-
-def _restarts(restarts: Any) -> Any:
-    if restarts not in ("all", "geometric", None):
-        raise ValueError(f"restarts must be 'all', 'geometric' or None, got {restarts!r}.")
-    return restarts
-
-
-def _window(window: Any) -> int | None:
-    if window is None:
-        return None
-    if window % 1 != 0 or window < 1:
-        raise ValueError(f"window must be a whole number >= 1, or None for all rows, got {window}.")
-    return int(window)
-
-
-def _rate(eta: Any, project: bool, kernels: list[Any], bound: float | None) -> float:
-    if eta == "theory":
-        if not project and bound is None:
-            raise ValueError("eta='theory' without projection needs bound=, a bound on |g| in the RKHS.")
-        if project:
-            return theory.salami_eta(1.0, 1.0)
-        kappa = max(getattr(kernel, "kappa", np.inf) for kernel in kernels)
-        return theory.salami_eta(kappa, float(bound or 0.0))
-    return require_positive("eta", eta, "weights are exp(-eta loss); 'theory' is a safe choice")
