@@ -46,7 +46,9 @@ class Certificate:
     gap: float = 0.0
     """What decoding that is not exact may have cost; 0 for most losses."""
     hindsight: Hindsight | None = None
-    """None where no theorem is known: windows, a large or scaled eta, rounds of several rows, SALAMI shifted."""
+    """None where no theorem is known: windows, a large or scaled eta, rounds of several rows, SALAMI shifted or in
+    company, whose jury moves the estimate.
+    """
 
     @property
     def bound(self) -> float:

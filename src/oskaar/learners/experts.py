@@ -210,7 +210,7 @@ class FeatureExperts:
         found = [block.everything() for block in begun.blocks]
         if found[0] is None:
             return None
-        kinds = [E for _, E, _ in found]
+        kinds = [E for _, E in found]
         return found[0][0], np.concatenate(kinds, axis=1) if len(kinds) > 1 else kinds[0]
 
     def commit(self, begun: Begun) -> None:

@@ -12,8 +12,6 @@ Estimates are judged to about 1e-8 (`steady`): rounding errors must not choose a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from oskaar.arrays import Array
@@ -64,12 +62,7 @@ def panels_of(groups: list[list[int]], logs: Array, estimates: Array) -> Array:
     array([0.5, 1. ])
     """
     everyone = list(range(logs.shape[1]))
-    said = []
-    for group in [everyone, *groups]:
-        weights = np.exp(logs[:, group] - logs[:, group].max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        said.append(mixed(weights, estimates[group]))
-    return np.stack(said)
+    return np.stack([mixed(_softmax(logs[:, group]), estimates[group]) for group in [everyone, *groups]])
 
 
 def mixed(shares: Array, estimates: Array) -> Array:
@@ -88,10 +81,16 @@ def steady(G: Array) -> Array:
     return marks
 
 
-def _shares(sums: Array, squares: Array, worst: Array) -> Any:
+def _shares(sums: Array, squares: Array, worst: Array) -> Array:
     scale = np.sqrt(worst[:, None] ** 2 + squares)
     z = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
     logs = PANEL + z * np.abs(z)
     logs[:, 0] = 0.0
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    return _softmax(logs)
+
+
+def _softmax(logs: Array) -> Array:
+    """Weights that add up to 1 in each row."""
+    weights: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

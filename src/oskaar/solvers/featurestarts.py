@@ -91,20 +91,16 @@ class FeatureStartBlock:
         """(S, L, n, p): what each expert says, the oldest first, for each lam."""
         return self.inner.estimates(i)[self._order[self._alive(i)]]
 
-    def hedges(self, i: int) -> Array:
-        """(S, L): what these estimates were divided by, for a round of one row."""
-        return self.inner.hedges(i)[self._order[self._alive(i)]]
-
-    def everything(self) -> tuple[Any, Array, Array] | None:
+    def everything(self) -> tuple[Any, Array] | None:
         """For targets that were known: the starts (rounds, S) of the experts of each round, oldest first, then -1;
-        what they say, (rounds, L, S, p), of rounds of one row; and what that was divided by, (rounds, L, S).
+        and what they say, (rounds, L, S, p), of rounds of one row.
         """
         if not isinstance(self.inner, KnownBlock):
             return None
         alive = self.alive[:, self._order]
         who = np.argsort(~alive, axis=1, kind="stable")[:, : alive.sum(axis=1).max()]
         starts = np.where(np.take_along_axis(alive, who, axis=1), self._starts[who], -1)
-        return starts, *self.inner.known_estimates(self._order[who])
+        return starts, self.inner.known_estimates(self._order[who])
 
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q)."""

@@ -98,12 +98,12 @@ class KnownBlock(StackBlock):
         if not self.folds:
             self.roots[where, l] = R
 
-    def known_estimates(self, who: Any) -> tuple[Array, Array]:
-        """What experts `who` (n, S) say of each row, (n, L, S, p), and what that was divided by, (n, L, S)."""
+    def known_estimates(self, who: Any) -> Array:
+        """What experts `who` (n, S) say of each row, (n, L, S, p)."""
         where = np.append(np.arange(self.slots), self.slots + self.lanes)[who]
         each = where[:, None], np.arange(self.C.shape[1])[:, None], np.arange(self.n)[:, None, None]
-        divisors = self.d[each] ** 2
-        return self.M[each] / divisors[..., None], divisors
+        estimates: Array = self.M[each] / self.d[each][..., None] ** 2
+        return estimates
 
     def observe(self, i: int, H: Array) -> None:
         """Nothing that is not known."""

@@ -201,11 +201,6 @@ class Block:
             self._G = self._single(lo, starts) if hi - lo == 1 else self._joint(lo, hi, starts)
         return self._G
 
-    def hedges(self, i: int) -> Array:
-        """(S,): what the estimates of a round of one row were divided by, 1 + k_s(x, x) / lam of each expert."""
-        self.estimates(i)
-        return self._hedges
-
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q); they may have more columns than all before them."""
         rows, hi = self.estimates(i).shape[1], self._learned
@@ -219,10 +214,9 @@ class Block:
 
     def _single(self, row: int, starts: NDArray[np.int64]) -> Array:
         """The estimates of a round of one row."""
-        G, variances = self._learn(row)
+        G = self._learn(row)
         contiguous = G.shape[1] - starts[0] == len(starts)  # all rounds so far are of one row
         here = slice(starts[0], None) if contiguous else starts
-        self._hedges = variances[here] / self.solver.lam
         return G[:, here].T[:, None]
 
     def _joint(self, lo: int, hi: int, starts: NDArray[np.int64]) -> Array:
@@ -238,8 +232,8 @@ class Block:
         G *= -self.solver.lam
         return G.transpose(2, 0, 1)
 
-    def _learn(self, row: int) -> tuple[Array, Array]:
-        """Learn a row of the block with target 0; (3), (p, rows + 1), and (2), for each restart and the newborn."""
+    def _learn(self, row: int) -> Array:
+        """Learn a row of the block with target 0; (3), (p, rows + 1), for each restart and the newborn."""
         n, filled = self.solver.rows + row, self.targets + self._open + row
         H, q = self.H[:filled, :n], self.q[:n]
         w = self._project(row, H[self.targets :])
@@ -255,7 +249,7 @@ class Block:
         q *= a[1:] / a[:-1]  # (5)
         self.q[n] = 1 / a[-1]
         self._learned = row + 1
-        return G, a
+        return G
 
     def _open_row(self, row: int, sums: Array, qw: Array) -> None:
         """U of a row, from the sums of q w F from each row on."""

@@ -86,11 +86,6 @@ class StackBlock:
         joint: Array = np.linalg.solve(corner @ corner.swapaxes(2, 3), M)
         return joint
 
-    def hedges(self, i: int) -> Array:
-        """(E, L): what the estimates of round i, of one row, were divided by."""
-        row = self.spans[i][0]
-        return np.square(self.R[:, :, row, row])
-
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n_i, q)."""
         lo, hi = self.spans[i]

@@ -107,11 +107,6 @@ class StartBlock:
         p = max(f.G.shape[1] for f in self.forecasts)
         return np.stack([fit_columns(f.G, p) for f in self.forecasts])
 
-    def hedges(self, i: int) -> Array:
-        """(S,): what the estimates of a round of one row were divided by."""
-        solvers = [solver for _, _, solver in self.experts]
-        return np.array([f.R[0, 0] ** 2 / solver.lam for f, solver in zip(self.forecasts, solvers, strict=True)])
-
     def observe(self, i: int, H: Array) -> None:
         """Give the round its targets (n, q)."""
         self.targets = H
