@@ -82,6 +82,14 @@ class Loss(ABC):
         """`decode` for each row of G; equal to the loop, and vectorised where that helps."""
         return [self.decode(g) for g in G]
 
+    def scored(self, G: Array) -> Array | None:
+        """Estimates (n, p) reduced to what scores can say; None where the outputs have no scores.
+
+        A score is one number for each item of a ranking, or one for a level. Estimates by scores are coarser than
+        phi, and better where the world is: SALAMI's jury tries both.
+        """
+        return None
+
     def space(self) -> Space:
         """The coordinates that a learner starts with."""
         return FixedSpace(self)
@@ -141,6 +149,10 @@ class Space(ABC):
         """G in the loss's own coordinates, where those are fixed beforehand."""
         return G
 
+    def scored(self, G: Array) -> Array | None:
+        """`Loss.scored` for rows of G (n, p)."""
+        return None
+
 
 class FixedSpace(Space):
     """All p coordinates of a loss from the first round on."""
@@ -168,6 +180,10 @@ class FixedSpace(Space):
     def optimum(self, y: Any) -> float:
         """The loss's."""
         return self.loss.optimum(y)
+
+    def scored(self, G: Array) -> Array | None:
+        """The loss's."""
+        return self.loss.scored(G)
 
 
 class Names:

@@ -100,16 +100,29 @@ class Kendall(RankingLoss):
         orders, gaps = self._decoded(np.asarray(g, dtype=float)[None, :])
         return self.tuples(orders)[0], float(gaps[0])
 
+    def scored(self, G: Array) -> Array:
+        """The nearest estimates g_ij = s_i - s_j: scores are Borda's, s_i = sum_j g_ij / n, and have no cycles.
+
+        >>> Kendall(3).scored(np.array([[1.0, -1.0, 1.0]])).round(2)  # 0 before 1, 1 before 2, 2 before 0
+        array([[0., 0., 0.]])
+        """
+        s = self._antisymmetric(G).sum(axis=2) / self.n
+        flow: Array = s[:, self._i] - s[:, self._j]
+        return flow
+
     def optimum(self, y: Any) -> float:
         """0, except for comparisons that form a cycle."""
         return self.loss(self.decode(self.embed(y)), y) if isinstance(y, AbstractSet) else 0.0
 
     def _decoded(self, G: Array) -> tuple[Any, Array]:
+        orders, gaps = best_orders(self._antisymmetric(G), self.time_limit)
+        return orders, gaps / (2 * np.sqrt(max(self.p, 1)))
+
+    def _antisymmetric(self, G: Array) -> Array:
         A = np.zeros((len(G), self.n, self.n))
         A[:, self._i, self._j] = G
         A[:, self._j, self._i] = -G
-        orders, gaps = best_orders(A, self.time_limit)
-        return orders, gaps / (2 * np.sqrt(max(self.p, 1)))
+        return A
 
     def _pairs(self, y: Any) -> set[tuple[Any, Any]]:
         pairs: set[tuple[Any, Any]] = set()

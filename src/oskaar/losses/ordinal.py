@@ -63,6 +63,19 @@ class Ordinal(Loss):
         first = first_best(gains[:, self._from_middle])
         return [self.levels.names[i] for i in self._from_middle[first]]
 
+    def scored(self, G: Array) -> Array:
+        """phi of the expected level, a number m = sum_j (1 + sqrt(k - 1) g_j) / 2, between the phi of its neighbours.
+
+        Its decoding is m, rounded to a level.
+
+        >>> Ordinal(3).scored(np.array([[0.5, 0.0]])).round(2)  # m = 1.35
+        array([[ 0.71, -0.21]])
+        """
+        root = np.sqrt(max(self.p, 1))
+        m = (1 + root * G).sum(axis=1, keepdims=True) / 2
+        between: Array = np.clip(2 * (m - np.arange(self.p)) - 1, -1.0, 1.0) / root
+        return between
+
     def optimum(self, y: Any) -> float:
         """0."""
         return 0.0
