@@ -19,7 +19,7 @@ from study.protocol import KINDS, Stream
 
 MANY = 5_000
 """With more rows than this, those of all rounds together, a learner keeps a budget of inputs."""
-BUDGET = 512
+BUDGET = 256
 
 
 def prepared(stream: Stream) -> Any:
@@ -76,5 +76,5 @@ OSKAAR_SETTINGS: tuple[Mapping[str, Any], ...] = (
 OURS = (
     _entry("SALAMI", SALAMI, SALAMI_SETTINGS),
     _entry("OSKAAR", OSKAAR, OSKAAR_SETTINGS),
-    _entry("SALAMI, budget 512", SALAMI, ({},), budget=True),
+    _entry("SALAMI, budget 256", SALAMI, ({},), budget=True),
 )

@@ -234,13 +234,18 @@ def unit_kernels(rows):
     def units(x):
         return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
 
+    seen = [[units(tuple(row))[j] for row in rows] for j in range(d)]
+
+    def cut(u):
+        return [min(max(v, min(c)), max(c)) for v, c in zip(u, seen)]
+
     def on_units(kernel):
         return lambda x, y: kernel(units(tuple(x)), units(tuple(y))) + 1
 
     return [
         on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),
         on_units(lambda u, v: linear(u, v) / d),
-        on_units(lambda u, v: laplacian(u, v, d / 1.5) + linear(u, v) / (10 * d)),
+        on_units(lambda u, v: laplacian(cut(u), cut(v), d / 1.5) + linear(u, v) / (10 * d)),
     ]
 
 
@@ -291,6 +296,28 @@ def company(Ks, Phi, lo, hi, lams, parts=False):
     return [*said, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 
 
+def borda(n):
+    """Estimates of pairs i < j of n items as differences of scores: s_i is the mean over all j of what i leads by."""
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+
+    def scored(g):
+        s = [sum(v if i == a else -v for (a, b), v in zip(pairs, g) if i in (a, b)) / n for i in range(n)]
+        return np.array([s[i] - s[j] for i, j in pairs])
+
+    return scored
+
+
+def mean_level(k):
+    """Estimates of the k - 1 thresholds of k levels: the code of the mean level, between those of two levels."""
+
+    def scored(g):
+        mean = sum((1 + (k - 1) ** 0.5 * v) / 2 for v in g)
+        signs = [max(-1.0, min(1.0, 2 * (mean - j) - 1)) for j in range(k - 1)]
+        return np.array(signs) / (k - 1) ** 0.5
+
+    return scored
+
+
 def shares_of_panels(panels, history):
     """What each panel, the whole first, has to say after rounds with losses history[t][panel]."""
     weights, worst = [], max((max(losses) for losses in history), default=0.0)
@@ -317,6 +344,7 @@ def company_salami(
     guests=None,
     guest_lams=None,
     known=0,
+    scored=None,
 ):
     """SALAMI in company, whose panels a jury judges.
 
@@ -325,6 +353,7 @@ def company_salami(
     guests: the Gram matrices of company; None is no company, and [] only the last label and the mean.
     guest_lams: its lams; None is the same.
     later: the logarithm of the prior weight of restarts after the first.
+    scored: g by scores, where the loss has some: the whole and, of three kernels of company, the second speak so too.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of company.
     """
@@ -364,6 +393,9 @@ def company_salami(
                 of = [i for i in range(len(panel)) if panel[i] == name]
                 v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                 panels.append(sum(w * said[i] for w, i in zip(v, of)) / sum(v))
+            if scored is not None:
+                panels += [scored(panels[0][0])[None]]
+                panels += [scored(panels[2][0])[None]] if len(guests) == 3 else []
             speak = shares_of_panels(len(panels), verdicts)
             estimates[lo:hi] = sum(w * g for w, g in zip(speak, panels))
             verdicts.append([judge(t, g[0], max(t, known)) for g in panels])

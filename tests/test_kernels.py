@@ -8,12 +8,23 @@ from strategies import KERNELS, rows
 
 from oskaar import checks, kernels
 
+LOW, HIGH = (-0.5, 0.0, 0.3), (0.5, 0.0, 9.0)
+
+
+def cut(x):
+    return [min(max(v, low), high) for v, low, high in zip(x, LOW, HIGH)]
+
+
 ALL = {
     **KERNELS,
     "matern 1/2": (kernels.Matern(0.7, nu=0.5), lambda x, y: naive.matern(x, y, 0.7, 0.5)),
     "matern 3/2": (kernels.Matern(0.7, nu=1.5), lambda x, y: naive.matern(x, y, 0.7, 1.5)),
     "cosine": (kernels.Cosine(), naive.cosine),
     "cubic": (kernels.Polynomial(3, offset=0.5, scale=0.2), lambda x, y: naive.polynomial(x, y, 3, 0.5, 0.2)),
+    "within": (
+        kernels.Within(kernels.Laplacian(2.0), LOW, HIGH) + kernels.Linear(),
+        lambda x, y: naive.laplacian(cut(x), cut(y), 2.0) + naive.linear(x, y),
+    ),
     "mixed": (
         2.0 * kernels.Gaussian() * kernels.Linear() + kernels.Cosine(),
         lambda x, y: 2 * naive.gaussian(x, y) * naive.linear(x, y) + naive.cosine(x, y),
@@ -36,7 +47,7 @@ def test_equals_the_definition(name, X, Y):
 
 @pytest.mark.parametrize("name", ALL)
 def test_contract(name, rng):
-    X = rng.normal(size=(30, 4))
+    X = rng.normal(size=(30, 3))
     X[3] = X[7]
     checks.check_kernel(ALL[name][0], X)
     checks.check_kernel(ALL[name][0], csr_array(X))
@@ -52,6 +63,22 @@ def test_wide_rows_take_the_product_form(d):
     np.testing.assert_allclose(kernels.Gaussian(5.0)(X + 1e6, X + 1e6), expected, atol=1e-8)
     assert kernels.Gaussian(5.0)(X, X)[4, 2] == 1.0
     assert kernels.Matern(5.0)(X, X)[4, 2] == 1.0
+
+
+def test_limits_that_are_none():
+    inside = kernels.Within(kernels.Gaussian(), (0.0, -1.0), (1.0, 1.0))
+    assert inside([[5.0, 0.0]], [[1.0, 0.0]]).item() == 1.0
+    assert inside.kappa == 1.0
+    assert repr(inside) == "Within(Gaussian(lengthscale=1.0), 2 features)"
+    with pytest.raises(ValueError, match="2 features, each with two limits, got 3"):
+        inside([[1.0, 2.0, 3.0]], [[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="got 1 lows and 2 highs"):
+        kernels.Within(kernels.Gaussian(), (0.0,), (1.0, 1.0))
+    for low in (2.0, np.nan):
+        with pytest.raises(ValueError, match="each low must be <= its high"):
+            kernels.Within(kernels.Gaussian(), (low,), (1.0,))
+    with pytest.raises(TypeError, match="rows of numbers"):
+        kernels.Within(kernels.Pairwise(lambda x, y: 1.0), (0.0,), (1.0,))
 
 
 def test_sparse_duplicates_are_at_distance_zero(rng):

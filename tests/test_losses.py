@@ -67,6 +67,30 @@ def test_other_losses_are_their_definitions():
     assert losses.ZeroOne("abc")("a", "b") == 1
 
 
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_estimates_by_scores(n, seed):
+    """Rankings by Borda's scores, levels by the mean; what scores can say stays, and twice is once."""
+    G = np.random.default_rng(seed).normal(size=(4, n * (n - 1) // 2))
+    kendall, scored = losses.Kendall(n), naive.borda(n)
+    np.testing.assert_allclose(kendall.scored(G), [scored(g) for g in G], atol=1e-12)
+    np.testing.assert_allclose(kendall.scored(kendall.scored(G)), kendall.scored(G), atol=1e-12)
+    for g in G:
+        z = kendall.decode(kendall.scored(g[None])[0])
+        wins = [sum(g[k] * ((i == a) - (i == b)) for k, (a, b) in enumerate(naive_pairs(n))) for i in range(n)]
+        assert [wins[i] for i in z] == sorted(wins, reverse=True)
+    ordinal, G = losses.Ordinal(n), np.random.default_rng(seed).normal(size=(4, n - 1))
+    np.testing.assert_allclose(ordinal.scored(G), [naive.mean_level(n)(g) for g in G], atol=1e-12)
+    np.testing.assert_allclose(ordinal.scored(ordinal.embed_many(range(n))), ordinal.embed_many(range(n)), atol=1e-12)
+    for g in G:
+        mean = sum((1 + np.sqrt(n - 1) * v) / 2 for v in g)
+        assert ordinal.decode(ordinal.scored(g[None])[0]) == min(max(round(mean), 0), n - 1)
+    assert losses.ZeroOne(n).scored(np.zeros((1, n))) is None
+
+
+def naive_pairs(n):
+    return [(a, b) for a in range(n) for b in range(a + 1, n)]
+
+
 def test_c_delta():
     """The constants of the docstrings, and never worse than the simplest code."""
     assert losses.ZeroOne(4).c_delta == 0.75

@@ -52,6 +52,13 @@ def judge_of(loss, ys):
     return lambda t, g, known: loss(loss.decode(steady(g)), ys[t])
 
 
+def scores_of(loss):
+    """How an estimate is reduced to scores, for losses that have some."""
+    if isinstance(loss, losses.Kendall):
+        return naive.borda(loss.n)
+    return naive.mean_level(loss.p + 1) if isinstance(loss, losses.Ordinal) else None
+
+
 def steady(g):
     """g to about 1e-8: which of several tied answers is best must not hang on the last digit."""
     return np.round(np.asarray(g) * 2**25 * np.pi) / (2**25 * np.pi)
@@ -110,7 +117,7 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
         return
     Phi, ends = np.array([loss.embed(y) for y in ys]), one_each(X)
     asked = {"project": project, "window": window, "lives": naive.lives(restarts)}
-    G, weights, company = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), **asked)
+    G, weights, company = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss), **asked)
     _, paper, _ = naive.untuned_salami(X, Phi, ends, guests=None, later=0.0, scaled=False, **asked)
     learner = SALAMI(loss, restarts=restarts, project=project, window=window)
     for t, (x, y) in enumerate(zip(X, ys)):
@@ -121,6 +128,26 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
         learner.learn_one(x, y)
     again = SALAMI(loss, restarts=restarts, project=project, window=window)
     np.testing.assert_allclose(replay(again, X, ys).estimates, G, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", [losses.Kendall(4), losses.Ordinal(5)], ids=repr)
+def test_panels_that_speak_by_scores(loss, rng):
+    """Where scores are linear in x the jury hears them; with a kernel of one's own, those of the whole."""
+    X = rng.normal(size=(70, 3))
+    S = X @ rng.normal(size=(3, 4)) + [0.3, 0.0, -0.2, 0.1]
+    ranked = isinstance(loss, losses.Kendall)
+    ys = [tuple(np.argsort(-s).tolist()) if ranked else int(np.clip(np.rint(2 + s[0]), 0, 4)) for s in S]
+    Phi, ends = loss.embed_many(ys), one_each(X)
+    G, _, _ = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss), lives=naive.lives("all"))
+    without, _, _ = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), lives=naive.lives("all"))
+    result = replay(SALAMI(loss), X, ys)
+    np.testing.assert_allclose(result.estimates, G, atol=1e-8)
+    assert np.abs(G - without).max() > 0.01
+    K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    asked = {"guests": [K], "scaled": False, "scored": scores_of(loss)}
+    G, _, _ = naive.company_salami([K], Phi, ends, (0.05, 0.5), judge_of(loss, ys), **asked)
+    given_ = replay(SALAMI(loss, kernels.Linear() + 1.0, company=True), X, ys)
+    np.testing.assert_allclose(given_.estimates, G, atol=1e-8)
 
 
 @settings(max_examples=5)

@@ -386,9 +386,7 @@ class Standardised(Kernel):
 
     def in_units(self, X: Rows) -> Array:
         """The rows that the kernel is on."""
-        rows = X.toarray() if is_sparse(X) else _rows(X)
-        if rows.shape[1] != len(self.scales):
-            raise ValueError(f"rows must have {len(self.scales)} features, one for each scale, got {rows.shape[1]}.")
+        rows = _of_width(X, len(self.scales), "a scale")
         with np.errstate(over="ignore"):  # what is infinitely far is cut off too
             units: Array = rows - np.array(self.centres)
             units /= np.array(self.scales)
@@ -398,14 +396,67 @@ class Standardised(Kernel):
         return f"Standardised({self.kernel!r}, {len(self.scales)} features)"
 
 
+@dataclass(frozen=True)
+class Within(Kernel):
+    """Another kernel on rows whose features are cut off at these lowest and highest values: beyond, nothing changes.
+
+    >>> Within(Linear(), (0.0, 0.0), (2.0, 10.0))([[1.0, 20.0]], [[7.0, 1.0]])
+    array([[12.]])
+    """
+
+    kernel: Kernel
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel) or self.kernel.objects:
+            raise TypeError(f"a kernel within limits must be one on rows of numbers, got {self.kernel!r}.")
+        for name in ("lows", "highs"):
+            object.__setattr__(self, name, tuple(float(number) for number in getattr(self, name)))
+        if len(self.lows) != len(self.highs):
+            raise ValueError(f"each feature has two limits, got {len(self.lows)} lows and {len(self.highs)} highs.")
+        for low, high in zip(self.lows, self.highs, strict=True):
+            if not low <= high:
+                raise ValueError(f"each low must be <= its high, got {low} and {high}.")
+
+    @property
+    def kappa(self) -> float:
+        """That of the kernel, on rows that are cut off."""
+        return self.kernel.kappa
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        return self.kernel(self.cut(X), self.cut(Y))
+
+    def diag(self, X: Rows) -> Array:
+        """Of the kernel, on rows that are cut off."""
+        return self.kernel.diag(self.cut(X))
+
+    def cut(self, X: Rows) -> Array:
+        """The rows that the kernel is on."""
+        rows = _of_width(X, len(self.lows), "two limits")
+        return np.clip(rows, self.lows, self.highs)
+
+    def __repr__(self) -> str:
+        return f"Within({self.kernel!r}, {len(self.lows)} features)"
+
+
+def _of_width(X: Rows, width: int, what: str) -> Array:
+    """Dense rows of so many features, each of which has something."""
+    rows: Array = X.toarray() if is_sparse(X) else _rows(X)
+    if rows.shape[1] != width:
+        raise ValueError(f"rows must have {width} features, each with {what}, got {rows.shape[1]}.")
+    return rows
+
+
 def standardised_kernels(rows: Array) -> list[Kernel]:
     """Three kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
 
         exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1       smooth, and straight far away
         <x, x'> / d + 1                                 straight
-        exp(-3/2 |x - x'|_1 / d) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
+        exp(-3/2 |u - u'|_1 / d) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
 
-    A feature that has not moved yet counts as far away as soon as it does.
+    u is x, cut off at the lowest and the highest value of each feature in these rows: what lies beyond is as at the
+    edge. Else a feature that has not moved yet counts as far away as soon as it does.
 
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
     Sum(Standardised(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
@@ -415,8 +466,10 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
     centres = size * (rows / size).mean(axis=0)
     scales = size * np.maximum((rows / size).std(axis=0), 1e-9)
     units = tuple(centres.tolist()), tuple(scales.tolist())
+    seen = Standardised(Linear(), *units).in_units(rows)
+    edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
-    rough = Laplacian(d / 1.5) + 0.1 / d * Linear()
+    rough = Within(Laplacian(d / 1.5), *edges) + 0.1 / d * Linear()
     return [Standardised(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
 
 

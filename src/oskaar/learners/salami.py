@@ -235,20 +235,33 @@ class SALAMI(OnlineLearner):
         eta = ETA if self._scales else self.rate
         self._world = Mixture(eta, self._experts.kinds) if self._guests or self._scales else None
         self._changes = Changes()
-        self._jury = Jury(1 + len(self._panels)) if self._panels else None
+        self._jury = Jury(self._tallies) if self._panels else None
 
     @property
-    def _panels(self) -> list[list[int]]:
+    def _tallies(self) -> int:
+        """How many the jury judges: the whole, the panels, and those that also speak by scores."""
+        return 1 + len(self._panels) + len(self._scorers)
+
+    @property
+    def _panels(self) -> dict[tuple[str, int | None], list[int]]:
         """Parts of the mixture that are judged on their own: each kernel, those of the paper with the first; others.
 
         Places among the paper's experts together, 0, and company, 1, 2, ...
         """
         if self._guests is None or self.loss.parts:
-            return []
+            return {}
         panels: dict[tuple[str, int | None], list[int]] = {("ridge", 0): [0]}
         for place, (kind, k, _) in enumerate(self._guests.names):
             panels.setdefault((kind, k), []).append(place + 1)
-        return list(panels.values())
+        return panels
+
+    @property
+    def _scorers(self) -> list[int]:
+        """Who also speaks by scores where the loss has some: the whole, 0, and the panel of the linear kernel."""
+        if not self._panels or self.loss.scored(np.zeros((0, self.loss.space().p))) is None:
+            return []
+        linear = ("ridge", self._kernel_names.index("linear")) if self._kernel_names else None
+        return [0, *(i for i, panel in enumerate(self._panels, 1) if panel == linear)]
 
     def _new_company(self) -> Company:
         """Ridge regressions with each kernel or map; where rounds are made of parts, with those the paper's lack."""
@@ -318,11 +331,14 @@ class SALAMI(OnlineLearner):
         ahead.G = mixed(shares, said)
 
     def _said_by_panels(self, ahead: Ahead) -> Array:
-        """(panels, rows, p): the whole, and each panel."""
-        p = max(ahead.said.shape[2], *(G.shape[1] for G in ahead.blocks))
+        """(tallies, rows, p): the whole, each panel, and some of them by scores."""
+        scorers = self._scorers
+        p = max(ahead.said.shape[2], self.loss.p if scorers else 0, *(G.shape[1] for G in ahead.blocks))
         block = np.concatenate([fit_columns(G, p) for G in ahead.blocks])
         everyone = np.concatenate([block[None], fit_columns(ahead.said, p)])
-        return panels_of(self._panels, np.array(ahead.logs), everyone)
+        said = panels_of(list(self._panels.values()), np.array(ahead.logs), everyone)
+        scored: list[Any] = [self.loss.scored(said[i]) for i in scorers]
+        return np.concatenate([said, scored]) if scored else said
 
     @exclusive
     def _end_stream(self) -> None:
@@ -461,7 +477,7 @@ class SALAMI(OnlineLearner):
         state.require_kind(self._world, (Mixture, type(None)), "the world")
         state.require_kind(self._jury, (Jury, type(None)), "the jury")
         tallies = len(self._jury.sums) if self._jury and np.isfinite(self._jury.worst) else 0
-        state.require(tallies == (1 + len(self._panels) if self._panels else 0), "a tally for each panel")
+        state.require(tallies == (self._tallies if self._panels else 0), "a tally for each panel")
 
     def __repr__(self) -> str:
         settings = f"lam={GRID if self.lam is None else self.lam!r}, eta={self.eta!r}, restarts={self._schedule!r}"
