@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--streams", nargs="+", default=[], metavar="NAME", help="only these")
     made.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these")
     made.add_argument("--roles", nargs="+", default=[], choices=("ours", "peer", "baseline", "hindsight"))
-    made.add_argument("--rounds", default="3000", help="of each stream, from its first; all: everything")
+    made.add_argument("--rounds", default="1000", help="of each stream, from its first; all: everything")
     made.add_argument("--variants", nargs="+", default=["default", "tuned"], choices=("default", "tuned"))
     made.add_argument("--jobs", type=int, default=1, help="processes at once")
     made.add_argument("--cap", type=float, default=CAP, help="CPU seconds of a run")

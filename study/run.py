@@ -20,7 +20,7 @@ from study.streams import DATA, STREAMS
 from study.streams.entries import ROOT
 
 RESULTS = ROOT / "study" / "results"
-CAP = 120.0
+CAP = 20.0
 """CPU seconds of a run, for all methods alike."""
 PATIENCE = 10.0
 """A run is ended from outside after so many times its cap in wall time, tuning included, and a minute."""
@@ -41,7 +41,7 @@ class Options:
     streams: tuple[str, ...] = ()
     """None named: all that can be read."""
     methods: tuple[str, ...] = ()
-    rounds: int | None = 3000
+    rounds: int | None = 1000
     variants: tuple[str, ...] = ("default", "tuned")
     jobs: int = 1
     cap: float = CAP
