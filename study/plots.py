@@ -41,6 +41,8 @@ def draw(found: Sequence[Verdict], path: Path) -> Path:
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "study"
+    matplotlib.rcParams["svg.fonttype"] = "none"  # letters as letters, and one name of a font: a quarter of the size
+    matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
     from matplotlib import pyplot as plt
 
     down = -(-len(found) // ACROSS)
@@ -54,15 +56,20 @@ def draw(found: Sequence[Verdict], path: Path) -> Path:
     _ranks(below.subplots(), found)
     page.savefig(path, format="svg", metadata={"Date": None})
     plt.close(page)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line.strip() for line in lines if line.strip()) + "\n", encoding="utf-8")
     return path
 
 
 def _stream(ax: Any, verdict: Verdict) -> None:
     runs = {name: run for name, run in verdict.runs.items() if run["role"] != "hindsight"}
     points = [(max(seconds(run), 1e-7), float(np.mean(run["losses"]))) for run in runs.values()]
-    for (name, run), (x, y) in zip(runs.items(), points, strict=True):
+    alike: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
+    for (name, run), point in zip(runs.items(), points, strict=True):
         marker = "s" if name == OURS else "^" if run["variant"] == "tuned" else "o"
-        ax.plot(x, y, marker, color=COLOURS[run["role"]], markersize=7 if name == OURS else 4)
+        alike.setdefault((marker, COLOURS[run["role"]], 7 if name == OURS else 4), []).append(point)
+    for (marker, colour, size), these in alike.items():
+        ax.plot(*zip(*these, strict=True), marker, color=colour, markersize=size)
     best = [points[i] for i in front(points)]
     ax.step([x for x, _ in best], [y for _, y in best], where="post", color="black", linewidth=0.6)
     for i in front(points):
@@ -70,7 +77,8 @@ def _stream(ax: Any, verdict: Verdict) -> None:
     ax.set_xscale("log")
     ax.set_title(verdict.stream, fontsize=8)
     ax.tick_params(labelsize=6)
-    ax.xaxis.set_minor_formatter(lambda value, place: "")
+    ax.minorticks_off()
+    ax.xaxis.set_major_formatter(lambda value, place: f"{value:g}")
     ax.set_xlabel("CPU seconds a round", fontsize=6)
     ax.set_ylabel("mean loss", fontsize=6)
 

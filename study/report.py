@@ -35,15 +35,24 @@ def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
+def digits(loss: float) -> str:
+    """A loss to four places, small ones to three digits.
+
+    >>> digits(0.25), digits(0.00041812)
+    ('0.2500', '0.000418')
+    """
+    return f"{loss:.4f}" if abs(loss) >= 0.01 or loss == 0 else f"{loss:.3g}"
+
+
 def figure(run: Any) -> str:
     """A mean loss, with a star where the run hit its cap."""
-    return "" if run is None else f"{np.mean(run['losses']):.4f}" + ("*" if run["capped"] else "")
+    return "" if run is None else digits(float(np.mean(run["losses"]))) + ("*" if run["capped"] else "")
 
 
 def with_interval(run: Any) -> str:
     """A mean loss and its interval."""
     low, high = interval(run["losses"])
-    return f"{figure(run)} [{low:.4f}, {high:.4f}]"
+    return f"{figure(run)} [{digits(low)}, {digits(high)}]"
 
 
 def best_of(verdict: Verdict, tuned: bool) -> str:
