@@ -75,10 +75,14 @@ def _stream(ax: Any, verdict: Verdict) -> None:
     for i in front(points):
         ax.annotate(list(runs)[i], points[i], fontsize=5)
     ax.set_xscale("log")
+    if min(y for _, y in points) > 0:
+        ax.set_yscale("log", subs=[])
+        ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
     ax.set_title(verdict.stream, fontsize=8)
     ax.tick_params(labelsize=6)
     ax.minorticks_off()
-    ax.xaxis.set_major_formatter(lambda value, place: f"{value:g}")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, place: f"{value:g}")
     ax.set_xlabel("CPU seconds a round", fontsize=6)
     ax.set_ylabel("mean loss", fontsize=6)
 
