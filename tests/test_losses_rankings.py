@@ -98,7 +98,7 @@ def test_ties_and_comparisons(drawn):
         assert kendall(z, pairs) == pytest.approx(naive.kendall(z, pairs), abs=1e-12)
         assert spearman(z, tied) == pytest.approx(naive.spearman(z, tied), abs=1e-12)
     for loss, ys in ((kendall, [tied, pairs]), (spearman, [tied])):
-        checks.check_loss(loss, labels=[*naive.orders(n), *ys])
+        checks.check_loss(loss, labels=[*naive.orders(n)[:: max(1, n - 2)], *ys])  # test_contracts has all orders
         for y in ys:
             assert loss.optimum(y) == pytest.approx(min(loss(z, y) for z in naive.orders(n)), abs=1e-12)
 

@@ -45,8 +45,13 @@ NOTHING = "no rounds, and rows without features, are allowed"
 
 WHOLE = [
     VectorRegressor(),
-    VectorRegressor("salami", lam=0.1),
+    VectorRegressor("salami", lam=0.1, options={"restarts": None}),
     Classifier(),
+]
+SLOWER = [
+    VectorRegressor("salami", lam=0.1),
+    Classifier("salami"),
+    Classifier("salami", lam=0.1, options={"window": 30}),
 ]
 FREE = {
     "check_do_not_raise_errors_in_init_or_set_params": EARLY,
@@ -81,7 +86,7 @@ def test_every_check_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([Classifier("salami"), Classifier("salami", lam=0.1, options={"window": 30})])
+@parametrize_with_checks(SLOWER)
 def test_every_check_of_scikit_learn_on_slower_ones(estimator, check):
     check(estimator)
 
@@ -100,7 +105,13 @@ print({result["status"] for results in both for result in results})
     assert done.stdout.strip() == "{'passed'}"
 
 
-FREE_FORMS = [OSKAAR(losses.ZeroOne()), SALAMI(losses.ZeroOne()), BatchILE(losses.ZeroOne()), MultiLabelClassifier()]
+FREE_FORMS = [
+    OSKAAR(losses.ZeroOne()),
+    SALAMI(losses.ZeroOne(), lam=0.1),
+    pytest.param(SALAMI(losses.ZeroOne()), marks=pytest.mark.slow),
+    BatchILE(losses.ZeroOne()),
+    MultiLabelClassifier(),
+]
 
 
 @pytest.mark.filterwarnings("ignore:Estimator .* does not inherit:UserWarning")
