@@ -88,7 +88,7 @@ def test_ndcg_is_scikit_learns(rng):
             assert loss(z, relevance) == pytest.approx(1 - theirs, abs=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(st.integers(2, 4).flatmap(lambda n: st.tuples(st.just(n), bucket_orders(n), comparisons(n))))
 def test_ties_and_comparisons(drawn):
     n, tied, pairs = drawn

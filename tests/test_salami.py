@@ -78,7 +78,7 @@ def test_rounds_of_several_rows(rounds, lam, restarts, shifted):
         slow.learn_one(x, y)
 
 
-@given(rows(max_rounds=40, width=2), st.integers(1, 15))
+@given(rows(max_rounds=30, width=2), st.integers(1, 11))
 def test_window(X, window):
     """Only experts with at most `window` rows; the memory stays bounded."""
     loss = losses.ZeroOne(3)
