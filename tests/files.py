@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,13 +17,18 @@ def taken_apart(data):
     return manifest, arrays
 
 
+@lru_cache(maxsize=200)
+def _sum(array):
+    return hashlib.sha256(array).hexdigest()
+
+
 def together(manifest, arrays, more=(), sums=True):
     """A file with all checksums right. `more` are members (name, content) besides; sums=False keeps the old ones."""
     file = io.BytesIO()
     if sums and isinstance(manifest, dict) and isinstance(manifest.get("arrays"), list):
-        manifest = {**manifest, "arrays": [hashlib.sha256(array).hexdigest() for array in arrays]}
+        manifest = {**manifest, "arrays": [_sum(array) for array in arrays]}
     text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for i, array in enumerate(arrays):
             archive.writestr(f"arrays/{i}.npy", array)
         archive.writestr("manifest.json", text)

@@ -35,6 +35,7 @@ def cosine(x, y):
 
 
 def gram(kernel, X, Y):
+    X, Y = ([z.tolist() if isinstance(z, np.ndarray) else z for z in Z] for Z in (X, Y))  # NumPy's numbers are slow
     return np.array([[kernel(x, y) for y in Y] for x in X]).reshape(len(X), len(Y))
 
 
@@ -61,15 +62,20 @@ def kaar(kernel, X, Phi, x, lam):
     return gram(kernel, x, rows) @ a
 
 
+def in_turn(kernel, rounds):
+    """For each round: how many rows there are before it, how many with it, and the Gram matrix of these."""
+    rows = [row for block in rounds for row in block]
+    K, lo = gram(kernel, rows, rows), 0
+    for block in rounds:
+        hi = lo + len(block)
+        yield lo, hi, K[:hi, :hi]
+        lo = hi
+
+
 def oskaar(kernel, rounds, targets, lam):
     """g_hat_t(x_t) for every round; rounds and targets are lists of blocks of rows."""
-    estimates = []
-    p = targets[0].shape[1]
-    for t, x in enumerate(rounds):
-        X = [row for block in rounds[:t] for row in block]
-        Phi = np.vstack([np.zeros((0, p)), *targets[:t]])
-        estimates.append(kaar(kernel, X, Phi, list(x), lam))
-    return estimates
+    Phi = np.vstack(targets)
+    return [K[lo:] @ kaar_coefficients(K, Phi[:lo], lam, hi - lo) for lo, hi, K in in_turn(kernel, rounds)]
 
 
 def late_oskaar(kernel, xs, targets, events, lam):
@@ -92,25 +98,21 @@ def shifted_oskaar(kernel, rounds, targets, lam, x=None):
     """
     estimates = []
     p = targets[0].shape[1] if targets else 0
-    for t, now in enumerate(list(rounds) + ([x] if x is not None else [])):
-        rows = [row for block in rounds[:t] for row in block] + list(now)
-        K = gram(kernel, rows, rows)
+    for t, (lo, hi, K) in enumerate(in_turn(kernel, [*rounds, *([x] if x is not None else [])])):
         wanted = [phi - g / 2 for phi, g in zip(targets[:t], estimates)]
-        target = np.vstack([*wanted, np.zeros((len(now), p))]) / 2
-        a = np.linalg.solve(K / 4 + lam * np.eye(len(K)), target)
-        estimates.append(gram(kernel, now, rows) @ a)
+        target = np.vstack([*wanted, np.zeros((hi - lo, p))]) / 2
+        a = np.linalg.solve(K / 4 + lam * np.eye(hi), target)
+        estimates.append(K[lo:] @ a)
     return estimates
 
 
 def average(kernel, rounds, targets, lam, x):
     """g_bar_T(x) = 1/T sum_t g_hat_t(x), where g_hat_t is the function hedged at its own x_t."""
     total = 0.0
-    p = targets[0].shape[1]
-    for t, now in enumerate(rounds):
-        rows = [row for block in rounds[:t] for row in block] + list(now)
-        Phi = np.vstack([np.zeros((0, p)), *targets[:t]])
-        a = kaar_coefficients(gram(kernel, rows, rows), Phi, lam, len(now))
-        total = total + gram(kernel, x, rows) @ a
+    rows, Phi = [row for block in rounds for row in block], np.vstack(targets)
+    V = gram(kernel, x, rows)
+    for lo, hi, K in in_turn(kernel, rounds):
+        total = total + V[:, :hi] @ kaar_coefficients(K, Phi[:lo], lam, hi - lo)
     return total / len(rounds)
 
 

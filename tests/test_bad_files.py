@@ -102,7 +102,7 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
     """Rounds, their pace, the running loss and the time left, on a terminal alone."""
     import pty
 
-    (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 40)
+    (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 25)
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "oskaar", "replay", str(tmp_path / "a.csv"), "--json"]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path) as process:
@@ -113,7 +113,7 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
                 shown += more
         except OSError:  # the other end is closed
             pass
-        assert json.loads(process.stdout.read())["rounds"] == 640
+        assert json.loads(process.stdout.read())["rounds"] == 400
     os.close(ours)
     text = shown.decode()
     assert "rounds, " in text

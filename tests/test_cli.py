@@ -555,15 +555,15 @@ def test_control_c(tmp_path):
     ]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
-        process.stdin.write(tagged())
+        process.stdin.write(tagged(110))
         process.stdin.flush()
-        for _ in range(150):
+        for _ in range(110):
             assert "prediction" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
         assert process.wait() == 130
     result = json.loads(err.splitlines()[-1])
-    assert result["rounds"] == 150
+    assert result["rounds"] == 110
     assert result["interrupted"]
 
 

@@ -264,9 +264,9 @@ def test_panels_answer_with_what_was_known():
 @pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.PerRow(losses.ZeroOne(3))], ids=["classes", "parts"])
 def test_saved_in_the_middle_it_goes_on(settings_, loss):
     """Bit for bit, with the jury and the weights."""
-    X, ys = stream(40)
+    X, ys = stream(26)
     if loss.parts:
-        X, ys = [X[i : i + 2] for i in range(0, 40, 2)], [ys[i : i + 2] for i in range(0, 40, 2)]
+        X, ys = [X[i : i + 2] for i in range(0, 26, 2)], [ys[i : i + 2] for i in range(0, 26, 2)]
     half = len(ys) // 2 + 1
     learner = SALAMI(loss, **settings_).partial_fit(X[:half], ys[:half])
     again = oskaar.from_bytes(learner.to_bytes())
@@ -318,12 +318,12 @@ def test_company_is_counted(settings_):
 @pytest.mark.parametrize("chunks", [True, False])
 def test_max_bytes_holds(chunks):
     X, ys = stream(400)
-    learner = SALAMI(losses.ZeroOne(3), max_bytes=9_000_000)
+    learner = SALAMI(losses.ZeroOne(3), max_bytes=6_000_000)
     learn = learner.partial_fit if chunks else learner.learn_many
     with pytest.raises(MemoryError, match="max_bytes allows"):
         learn(X, ys)
     assert 30 < learner.rounds < 400
-    assert learner.cost().bytes <= 9_000_000
+    assert learner.cost().bytes <= 6_000_000
 
 
 @pytest.mark.parametrize("bad", [1.0, None, losses.F1])

@@ -1,4 +1,8 @@
-"""The site is built without a warning and without the net, has every public name, and no link is dead."""
+"""The site is built without a warning and without the net, has every public name, and no link is dead.
+
+The whole site takes half a minute and is with the slow tests; `make docs` builds it too, as strictly. Every run
+builds a few pages of it, and looks at what makes most warnings: pages that no list has, links, names without a place.
+"""
 
 import importlib
 import os
@@ -32,10 +36,16 @@ MODULES = (
 )
 
 
-def build(folder):
-    """A site built from a copy of docs, in `folder`."""
-    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", "api", "__pycache__"))
+def copied(folder, *patterns):
+    """A copy of docs, in `folder`."""
+    ignored = shutil.ignore_patterns("_build", "api", "__pycache__", *patterns)
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=ignored)
     shutil.copy(ROOT / "CHANGELOG.md", folder)
+
+
+def build(folder):
+    """The site of the copy in `folder`."""
+    pytest.importorskip("sphinx", reason="the site needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "docs", "html"]
     env = {**os.environ, "PYTHONPATH": str(Path(oskaar.__file__).parents[1])}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
@@ -43,8 +53,15 @@ def build(folder):
     return folder / "html"
 
 
+@pytest.fixture
+def apipages(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    return importlib.import_module("apipages")
+
+
+@pytest.mark.slow
 def test_site(tmp_path):
-    pytest.importorskip("sphinx", reason="the site needs the extra docs")
+    copied(tmp_path)
     site = build(tmp_path)
     for page in (ROOT / "docs").rglob("*.md"):
         assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).exists(), page
@@ -53,25 +70,75 @@ def test_site(tmp_path):
     every_public_name_is_described(texts)
 
 
+def test_a_site_of_few_pages(tmp_path):
+    """conf.py, its extensions and the theme, with a page of a module and two of text."""
+    copied(tmp_path, "*.md", "*.svg")
+    docs = tmp_path / "docs"
+    for name in ("notation.md", "errata.md"):
+        shutil.copy(ROOT / "docs" / name, docs)
+    (docs / "index.md").write_text("# A site\n\n```{toctree}\nnotation\nerrata\napi/oskaar.theory\n```\n")
+    extension = docs / "_ext" / "apipages.py"
+    one = 'def modules():\n    return ["oskaar.theory"]\n\n\ndef setup('
+    extension.write_text(extension.read_text().replace("def setup(", one))
+    site = build(tmp_path)
+    texts = {page.name: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    assert {"index.html", "notation.html", "oskaar.theory.html"} <= texts.keys()
+    assert 'id="oskaar.theory.' in texts["oskaar.theory.html"]
+    nothing_comes_from_the_net(texts)
+
+
+def test_every_public_name_has_its_place_in_the_reference(apipages):
+    """What the pages of the whole site will describe."""
+    assert {f"oskaar.{name}" for name in MODULES} <= set(apipages.modules())
+    pages = {name: apipages.page(name) for name in apipages.modules()}
+    described = set(re.findall(r"^\.\. auto(?:class|function):: (?:[\w.]+\.)?(\w+)$", "".join(pages.values()), re.M))
+    for module, names in public_names():
+        assert names - described == set(), module
+
+
+def test_every_page_is_in_a_list_of_pages():
+    lists = {page: re.findall(r"```{toctree}\n(.*?)```", page.read_text(), re.DOTALL) for page in PAGES}
+    listed = {
+        (page.parent / line).with_suffix(".md")
+        for page, texts in lists.items()
+        for line in "\n".join(texts).splitlines()
+        if line and not line.startswith((":", "api/"))
+    }
+    assert set((ROOT / "docs").rglob("*.md")) - {ROOT / "docs" / "index.md"} == listed
+
+
 def nothing_comes_from_the_net(texts):
     for page, text in texts.items():
         assert re.findall(r'<(?:script|img|iframe)[^>]+src="(?:https?:)?//[^"]*"', text) == [], page
         assert re.findall(r'<link[^>]+rel="stylesheet"[^>]+href="(?:https?:)?//[^"]*"', text) == [], page
 
 
-def every_public_name_is_described(texts):
-    described = set(re.findall(r'id="oskaar\.(?:[\w.]+\.)?(\w+)"', "".join(texts.values())))
+def public_names():
     for module in (oskaar, *(importlib.import_module(f"oskaar.{name}") for name in MODULES)):
         public = getattr(module, "__all__", [n for n, v in vars(module).items() if getmodule(v) is module])
-        names = {n for n in public if not n.startswith("_") and callable(getattr(module, n))}
-        assert names - described == set(), module.__name__
-        assert f"{module.__name__}.html" in texts
+        yield module.__name__, {n for n in public if not n.startswith("_") and callable(getattr(module, n))}
+
+
+def every_public_name_is_described(texts):
+    described = set(re.findall(r'id="oskaar\.(?:[\w.]+\.)?(\w+)"', "".join(texts.values())))
+    for module, names in public_names():
+        assert names - described == set(), module
+        assert f"{module}.html" in texts
+
+
+def anchors(page):
+    """The headings of a page as they are linked to."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#{1,3} (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower().strip()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    """Files that pages link to, so that they can be read where they are as well."""
+    """Files that pages link to, so that they can be read where they are as well, and headings in them."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+    for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
         if not target.startswith(("http://", "https://", "mailto:")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not heading or heading in anchors(there), f"{page.name} links to {target}#{heading}"

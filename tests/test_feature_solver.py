@@ -18,7 +18,7 @@ def wide_blocks(draw):
     """Rounds of features: a few rows, or many more than there are features; columns that come later."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     D = draw(st.integers(1, 4))
-    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, 2 * LEAST_OPEN + 30]), min_size=1, max_size=7))
+    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, 2 * LEAST_OPEN + 30]), min_size=1, max_size=5))
     late = draw(st.integers(0, 3))
     widths = [D if i >= late else max(1, D - 1) for i in range(len(sizes))]
     return [rng.normal(size=(n, w)) for n, w in zip(sizes, widths)]
@@ -125,18 +125,21 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("name", sorted(LEARNERS))
-def test_learners_keep_their_contract(rng, name):
-    X = rng.normal(size=(150, 2))
+def test_learners_keep_their_contract(rng, name, monkeypatch):
+    """Past blocks that are folded in, and past two renewals of a full dictionary."""
+    monkeypatch.setattr(experts, "SOONEST", 32)
+    monkeypatch.setattr(experts, "RENEWAL", 4)
+    X = rng.normal(size=(80, 2))
     checks.check_learner(LEARNERS[name](), X, [int(x[0] > 0) + int(x[1] > 0) for x in X])
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 9]), st.booleans())
 def test_salami_on_features_is_salami_on_their_kernel(seed, shifted, window, parts):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 4, size=14) if parts else np.ones(40, dtype=int)
     if parts:
-        sizes[5] = 230  # more rows than features
+        sizes[5] = 110  # more rows than features
     X = [rng.normal(size=(n, 2)) for n in sizes]
     loss = losses.PerRow(losses.ZeroOne(2)) if parts else losses.ZeroOne(2)
     ys = [[int(x[0] > 0) for x in rows] for rows in X]
@@ -180,9 +183,10 @@ class Turning(features.FeatureMap):
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_new_experts_take_new_features(rng, one_by_one):
+def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     """Experts born before a renewal keep their features; the version of a start is that of its time."""
-    T = 300
+    monkeypatch.setattr(experts, "SOONEST", 64)
+    T = 150
     X = rng.normal(size=(T, 2))
     ys = [int(x[0] > 0) for x in X]
     learner = SALAMI(losses.ZeroOne(2), features=Turning(), lam=0.5)
@@ -259,12 +263,12 @@ def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])
 def test_memory_is_flat(rng, make):
-    X = rng.normal(size=(3000, 3))
+    X = rng.normal(size=(1800, 3))
     ys = [int(x[0] > 0) for x in X]
     learner = make(losses.ZeroOne(2), budget=12)
     sizes = []
-    for lo in range(0, 3000, 500):
-        learner.partial_fit(X[lo : lo + 500], ys[lo : lo + 500])
+    for lo in range(0, 1800, 300):
+        learner.partial_fit(X[lo : lo + 300], ys[lo : lo + 300])
         sizes.append(learner.cost().bytes)
     assert max(sizes[3:]) < (1.1 if make is OSKAAR else 1.4) * sizes[2]  # SALAMI: O(log t) experts
     assert learner.cost().operations > 0

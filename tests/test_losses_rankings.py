@@ -88,7 +88,7 @@ def test_ndcg_is_scikit_learns(rng):
             assert loss(z, relevance) == pytest.approx(1 - theirs, abs=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(st.integers(2, 4).flatmap(lambda n: st.tuples(st.just(n), bucket_orders(n), comparisons(n))))
 def test_ties_and_comparisons(drawn):
     n, tied, pairs = drawn
@@ -98,7 +98,7 @@ def test_ties_and_comparisons(drawn):
         assert kendall(z, pairs) == pytest.approx(naive.kendall(z, pairs), abs=1e-12)
         assert spearman(z, tied) == pytest.approx(naive.spearman(z, tied), abs=1e-12)
     for loss, ys in ((kendall, [tied, pairs]), (spearman, [tied])):
-        checks.check_loss(loss, labels=[*naive.orders(n), *ys])
+        checks.check_loss(loss, labels=[*naive.orders(n)[:: max(1, n - 2)], *ys])  # test_contracts has all orders
         for y in ys:
             assert loss.optimum(y) == pytest.approx(min(loss(z, y) for z in naive.orders(n)), abs=1e-12)
 

@@ -24,7 +24,7 @@ def test_levels_are_closer_than_the_running_median(data, file):
 
     header = {name: rows for name, rows, _ in ordinal.FILES}[file]
     table = np.loadtxt(data / "ordinal" / file, delimiter=",", skiprows=header)
-    table = np.random.default_rng(0).permutation(table)[:600]
+    table = np.random.default_rng(0).permutation(table)[:400]
     y = table[:, -1]
     levels = np.arange(int(y.min()), int(y.max()) + 1)
     loss, X, ys = losses.Ordinal(levels.tolist()), streams.standardised(table[:, :-1]), y.astype(int).tolist()
@@ -33,15 +33,16 @@ def test_levels_are_closer_than_the_running_median(data, file):
         assert replay(learner, X, ys, keep_estimates=False).mean_loss < 0.9 * median
 
 
-def test_wine_levels_are_closer_than_rounded_ridge(data):
+@pytest.mark.parametrize("rows", [900, pytest.param(1599, marks=pytest.mark.slow)])
+def test_wine_levels_are_closer_than_rounded_ridge(data, rows):
     """SALAMI untuned, on rows as they are: its kernels standardise them, as ridge's scaler does.
 
-    SALAMI has 0.402, ridge 0.437; on rows that were standardised online before SALAMI has 0.384.
+    SALAMI has 0.402 on all 1599 rows, ridge 0.437; on rows that were standardised online before SALAMI has 0.384.
     """
     pytest.importorskip("sklearn", reason="scikit-learn, of the extra `bench`, is not installed")
     import ordinal
 
-    table = np.loadtxt(data / "ordinal" / "winequality-red.csv", delimiter=",")
+    table = np.loadtxt(data / "ordinal" / "winequality-red.csv", delimiter=",")[:rows]
     y = table[:, -1]
     levels = np.arange(int(y.min()), int(y.max()) + 1)
     learner = SALAMI(losses.Ordinal(levels.tolist()))
@@ -72,12 +73,12 @@ def test_wind_turns_less_than_persistence_says(data):
 def test_energy_mix_is_closer_than_yesterday_and_last_week(data):
     import manifolds
 
-    ours, yesterday, last_week = manifolds.energies(data, days=30)
+    ours, yesterday, last_week = manifolds.energies(data, days=20)
     assert ours < min(yesterday, last_week)
 
 
 def test_storms_leave_their_great_circle(data):
     import manifolds
 
-    ours, great_circle, persistence = manifolds.storm_tracks(data, rounds=1500)
+    ours, great_circle, persistence = manifolds.storm_tracks(data, rounds=1000)
     assert ours < great_circle < persistence

@@ -265,16 +265,16 @@ def test_control_c_reports_what_there_is(tmp_path):
     command = [sys.executable, "-m", "oskaar", "replay", "-", "--out", "-", "--chunk", "1", "--report", str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*command, "--limit", "9999"], text=True, cwd=tmp_path, **pipes) as process:
-        process.stdin.write(table())
+        process.stdin.write(table(rows=110))
         process.stdin.flush()
-        for _ in range(160):
+        for _ in range(110):
             assert "prediction" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
         assert process.wait() == 130
     assert f"the report is {path}" in err
     found = outline(path.read_text(encoding="utf-8"))
-    assert "The run was interrupted: this is of the first 160 rounds." in found.text
+    assert "The run was interrupted: this is of the first 110 rounds." in found.text
     assert "salami on standard input" in found.text
 
 

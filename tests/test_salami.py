@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 
 from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
+from oskaar.solvers import starts, suffixes
+from oskaar.solvers.cholesky import PANEL
 
 MODES = st.sampled_from(["all", "geometric", None])
 
@@ -76,7 +78,7 @@ def test_rounds_of_several_rows(rounds, lam, restarts, shifted):
         slow.learn_one(x, y)
 
 
-@given(rows(max_rounds=40, width=2), st.integers(1, 15))
+@given(rows(max_rounds=30, width=2), st.integers(1, 11))
 def test_window(X, window):
     """Only experts with at most `window` rows; the memory stays bounded."""
     loss = losses.ZeroOne(3)
@@ -95,15 +97,22 @@ def test_window(X, window):
 
 
 @pytest.mark.parametrize("restarts", ["all", "geometric", None])
-def test_replay_is_the_loop_over_many_panels(restarts, rng):
-    X = rng.normal(size=(280, 2))
-    ys = [frozenset(rng.choice(4, size=min(1 + i // 80, 3), replace=False).tolist()) for i in range(280)]
+@pytest.mark.parametrize(("T", "panel"), [(100, 32), pytest.param(280, PANEL, marks=pytest.mark.slow)])
+def test_replay_is_the_loop_over_many_panels(restarts, T, panel, rng, monkeypatch):
+    """Small panels, so that several experts have several of them."""
+    for module in (starts, suffixes):
+        monkeypatch.setattr(module, "PANEL", panel)
+    X = rng.normal(size=(T, 2))
+    ys = [frozenset(rng.choice(4, size=min(1 + 4 * i // T, 3), replace=False).tolist()) for i in range(T)]
     fast, slow = (SALAMI(losses.F1(4), lam=[0.1, 1.0], restarts=restarts) for _ in range(2))
     result = replay(fast, X, ys)
     for x, y, g in zip(X, ys, result.estimates):
         np.testing.assert_allclose(slow.estimate(x), g, atol=1e-9)
         slow.learn_one(x, y)
     np.testing.assert_allclose(fast.restart_weights()[1], slow.restart_weights()[1], atol=1e-9)
+    if restarts != "all":
+        most = max(len(solver.factor.panels) for _, _, solver in fast._experts.solvers[0].experts)
+        assert most == -(-T // panel)
 
 
 def test_only_the_first_start_with_one_lam_is_oskaar(rng):
@@ -134,7 +143,7 @@ def test_labels_without_an_embedding(rng):
 
 @pytest.mark.parametrize("restarts", ["all", "geometric"])
 def test_contract(restarts, rng):
-    X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
+    X, ys = rng.normal(size=(24, 2)), rng.integers(3, size=24).tolist()
     checks.check_learner(SALAMI(losses.Ordinal(3), restarts=restarts), X, ys)
     checks.check_learner(SALAMI(losses.F1(4), window=10, shifted=True, restarts=restarts), X, [{y} for y in ys])
 

@@ -67,6 +67,7 @@ def test_flipped_bytes(name, data):
         equal_or_refused(bytes(raw), DATA[name])
 
 
+@settings(max_examples=2 * EXAMPLES)
 @given(st.sampled_from(sorted(DATA)), st.data())
 def test_cut_and_spliced(name, data):
     raw = DATA[name]

