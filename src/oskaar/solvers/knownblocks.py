@@ -2,7 +2,9 @@ r"""Rounds of one row to come for a stack of experts, when their targets are kno
 
 Over the rows that an expert lives for, with U = Z F^-T and the mean M of `StackBlock`, all at once:
 
-    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   G_i = (M_i + sum_{j<i} R_ij C_j) / R_ii^2             (1)
+    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   d = diag R,   G_i = (H_i - d_i C_i) / d_i^2            (1)
+
+where H_i - d_i C_i = M_i + sum_{j<i} R_ij C_j is what the rows before row i say of it.
 
 Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
 block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
@@ -14,13 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
-from oskaar.solvers.triangles import root, unit_root, whitened_wider
+from oskaar.solvers.triangles import divide, root, unit_root, whitened_wider
 
 
 class KnownBlock(StackBlock):
@@ -42,8 +43,7 @@ class KnownBlock(StackBlock):
     def _prepare(self, stack: Stack) -> None:
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
-        self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
-        self.d = np.ones(shape)
+        self.C, self.d = np.zeros((*shape, self.targets.shape[1])), np.ones(shape)
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
@@ -60,7 +60,7 @@ class KnownBlock(StackBlock):
             if m:
                 W = U[:, :d] @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
                 M += W @ C[l]
-            self._divide(slot, l, root(U, W), H, M)
+            self._divide(slot, l, root(U, W), H - M)
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
 
@@ -72,7 +72,7 @@ class KnownBlock(StackBlock):
         )
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
-            self._divide(slot, l, unit_root(gram), H, np.zeros_like(H), n)
+            self._divide(slot, l, unit_root(gram), H.copy(), n)
 
     def _be_born(self, lams: Array) -> None:
         """(1) for the births, lane by lane: rows of different owners have nothing to do with each other."""
@@ -85,16 +85,13 @@ class KnownBlock(StackBlock):
             mine = owner[:, None] == owner
             for l, gram in enumerate(grams):
                 R = unit_root(np.multiply(gram, mine, order="F"))
-                self._divide(lane, l, R, self.targets, np.zeros_like(self.targets))
+                self._divide(lane, l, R, self.targets.copy())
 
-    def _divide(self, where: int, l: int, R: Array, H: Array, M: Array, n: int | None = None) -> None:
-        """C, and M with what the rows before say of each, of the last n rows."""
-        diagonal, n = R.reshape(-1, order="A")[:: len(R) + 1], len(R) if n is None else n
-        d, C = diagonal.copy(), dtrsm(1.0, R, H - M, lower=1)
-        diagonal[:] = 0.0
-        M += R @ C
-        diagonal[:] = d
-        self.C[where, l, :n], self.M[where, l, :n], self.d[where, l, :n] = C[-n:], M[-n:], d[-n:]
+    def _divide(self, where: int, l: int, R: Array, C: Array, n: int | None = None) -> None:
+        """C and d of the last n rows, for C = H - M, which is written over."""
+        n = len(R) if n is None else n
+        divide(R, C)
+        self.C[where, l, :n], self.d[where, l, :n] = C[-n:], R.diagonal()[-n:]
         if not self.folds:
             self.roots[where, l] = R
 
@@ -102,8 +99,11 @@ class KnownBlock(StackBlock):
         """What experts `who` (n, S) say of each row, (n, L, S, p)."""
         where = np.append(np.arange(self.slots), self.slots + self.lanes)[who]
         each = where[:, None], np.arange(self.C.shape[1])[:, None], np.arange(self.n)[:, None, None]
-        estimates: Array = self.M[each] / self.d[each][..., None] ** 2
-        return estimates
+        C, d = self.C[each], self.d[each][..., None]
+        C *= d
+        np.subtract(self.targets[:, None, None], C, out=C)
+        C /= d * d
+        return C
 
     def observe(self, i: int, H: Array) -> None:
         """Nothing that is not known."""

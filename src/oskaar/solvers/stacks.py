@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
-from oskaar.solvers.triangles import factor, whitened
+from oskaar.solvers.triangles import divide, factor_into
 
 if TYPE_CHECKING:
     from oskaar.solvers.stackblocks import StackBlock
@@ -125,14 +125,14 @@ class Stack:
     def _factorise(self, slot: Any) -> None:
         """F, and Theta = F^-1 B, of Gram and B."""
         for l, lam in enumerate(self.lams):
-            self.F[slot, l] = factor(self.Gram[slot], lam)
+            factor_into(self.F[slot, l], self.Gram[slot], lam)
         self.whiten(slot)
 
     def whiten(self, slot: Any) -> None:
         """Theta of F and B."""
-        rows = np.ascontiguousarray(self.B[slot].T)
-        for l in range(len(self.lams)):
-            self.Theta[slot, l] = whitened(self.F[slot, l], rows).T
+        self.Theta[slot] = self.B[slot]
+        for F, Theta in zip(self.F[slot], self.Theta[slot], strict=True):
+            divide(F, Theta)
 
     def clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk, dtrsm
@@ -20,15 +18,17 @@ def factor(A: Array, lam: float = 0.0) -> Array:
     >>> factor(np.array([[3.0]]), lam=1.0)
     array([[2.]])
     """
-    if not len(A):
-        return np.zeros((0, 0))
-    F = _upper(A, lam)
-    if F is None:
-        F = _upper(A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)))
-    if F is None:
+    F = np.empty(A.shape)
+    factor_into(F, A, lam, clean=True)
+    return F
+
+
+def factor_into(F: Array, A: Array, lam: float, clean: bool = False) -> None:
+    """Write `factor` to F, contiguous rows; above its diagonal there are zeros only if it is to be clean."""
+    if not len(A) or _factored(F, A, lam, clean):
+        return
+    if not _factored(F, A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)), clean):
         raise LinAlgError("the Gram matrix of the features is not finite")
-    lower: Array = F.T
-    return lower
 
 
 def inverse_factor(A: Array, lam: float = 0.0) -> Array:
@@ -53,6 +53,22 @@ def whitened(F: Array, Z: Array) -> Array:
         return np.zeros(Z.shape)
     U: Array = dtrsm(1.0, F.T, Z.T, lower=0, trans_a=1).T  # columns for BLAS: both transposed
     return U
+
+
+def divide(F: Array, C: Array) -> None:
+    """C <- F^-1 C in place, for F lower triangular, in any order, and contiguous rows C.
+
+    >>> C = np.array([[3.0, 4.0]])
+    >>> divide(np.array([[2.0]]), C)
+    >>> C
+    array([[1.5, 2. ]])
+    """
+    if not C.size:
+        return
+    if F.flags.f_contiguous:
+        dtrsm(1.0, F, C.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+    else:
+        dtrsm(1.0, F.T, C.T, side=1, lower=0, overwrite_b=1)
 
 
 def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
@@ -93,12 +109,11 @@ def _difference(U: Array, W: Array) -> Array:
     return S
 
 
-def _upper(A: Array, lam: float) -> Any:
-    """F upper triangular, with zeros below, and F^T F = A + lam I; None where rounding does not allow it."""
-    M = A.T.copy(order="F")
-    M.reshape(-1, order="A")[:: len(M) + 1] += lam
-    F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
-    return None if failed else F
+def _factored(F: Array, A: Array, lam: float, clean: bool) -> bool:
+    """Whether rounding allows the factor, which is then in F."""
+    F[:] = A
+    F.reshape(-1)[:: len(F) + 1] += lam
+    return not dpotrf(F.T, lower=0, clean=clean, overwrite_a=1)[1]  # columns for LAPACK: F^T is upper triangular
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:
