@@ -43,7 +43,8 @@ class KnownBlock(StackBlock):
     def _prepare(self, stack: Stack) -> None:
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
-        self.C, self.d = np.zeros((*shape, self.targets.shape[1])), np.ones(shape)
+        self.C, self.d = np.empty((*shape, self.targets.shape[1])), np.ones(shape)
+        self.C[:] = self.targets  # C = H - M, before it is divided by R
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
@@ -52,15 +53,16 @@ class KnownBlock(StackBlock):
 
     def _live_on(self, stack: Stack, slot: int, n: int) -> None:
         """(1) for the experts of a slot, over n rows."""
-        Z, H, m, d = self.features[stack.versions[slot]][:n], self.targets[:n], stack.open, stack.Gram.shape[1]
-        Theta, C = (fit_columns(A, H.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
+        Z, m, d = self.features[stack.versions[slot]][:n], stack.open, stack.Gram.shape[1]
+        Theta, C = (fit_columns(A, self.targets.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
         for l, lam in enumerate(stack.lams):
-            U, W = whitened_wider(stack.F[slot, l], Z, lam), np.zeros((n, 0))
-            M = U[:, :d] @ Theta[l]
+            U = whitened_wider(stack.F[slot, l], Z, lam)
+            old, W, gap = U[:, :d], U[:, :0], self.C[slot, l, :n]
+            gap -= old @ Theta[l]
             if m:
-                W = U[:, :d] @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
-                M += W @ C[l]
-            self._divide(slot, l, root(U, W), H - M)
+                W = old @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
+                gap -= W @ C[l]
+            self._divide(slot, l, root(U, W, clean=False))
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
 
@@ -72,7 +74,9 @@ class KnownBlock(StackBlock):
         )
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
-            self._divide(slot, l, unit_root(gram), H.copy(), n)
+            R, C = unit_root(gram, clean=False), H.copy()
+            divide(R, C)
+            self.C[slot, l, :n], self.d[slot, l, :n] = C[-n:], R.diagonal()[-n:]
 
     def _be_born(self, lams: Array) -> None:
         """(1) for the births, lane by lane: rows of different owners have nothing to do with each other."""
@@ -80,30 +84,30 @@ class KnownBlock(StackBlock):
         for birth, lane, lives in zip(self.births, self.lanes, self.lives[self.slots :], strict=True):
             owners[lane, birth : birth + lives] = birth
         Z = self.features[self.newest]
-        grams = (Z @ Z.T / lams[:, None, None]).swapaxes(1, 2)
+        grams = Z @ Z.T / lams[:, None, None]
         for lane, owner in enumerate(owners, start=self.slots):
-            mine = owner[:, None] == owner
+            mine = (owner[:, None] == owner).astype(float)
             for l, gram in enumerate(grams):
-                R = unit_root(np.multiply(gram, mine, order="F"))
-                self._divide(lane, l, R, self.targets.copy())
+                self._divide(lane, l, unit_root((gram * mine).T, clean=False))
 
-    def _divide(self, where: int, l: int, R: Array, C: Array, n: int | None = None) -> None:
-        """C and d of the last n rows, for C = H - M, which is written over."""
-        n = len(R) if n is None else n
-        divide(R, C)
-        self.C[where, l, :n], self.d[where, l, :n] = C[-n:], R.diagonal()[-n:]
+    def _divide(self, where: int, l: int, R: Array) -> None:
+        """C = R^-1 (H - M), and d."""
+        divide(R, self.C[where, l, : len(R)])
+        self.d[where, l, : len(R)] = R.diagonal()
         if not self.folds:
             self.roots[where, l] = R
 
     def known_estimates(self, who: Any) -> Array:
         """What experts `who` (n, S) say of each row, (n, L, S, p)."""
         where = np.append(np.arange(self.slots), self.slots + self.lanes)[who]
-        each = where[:, None], np.arange(self.C.shape[1])[:, None], np.arange(self.n)[:, None, None]
-        C, d = self.C[each], self.d[each][..., None]
-        C *= d
-        np.subtract(self.targets[:, None, None], C, out=C)
-        C /= d * d
-        return C
+        (_, L, n, p), i = self.C.shape, np.arange(self.n)[:, None, None]
+        each = (where[:, None] * L + np.arange(L)[:, None]) * n + i
+        d = self.d.ravel().take(each)[..., None]
+        estimates: Array = self.C.reshape(-1, p).take(each, axis=0)
+        estimates *= -d
+        estimates += self.targets[:, None, None]
+        estimates /= d * d  # (1)
+        return estimates
 
     def observe(self, i: int, H: Array) -> None:
         """Nothing that is not known."""
@@ -123,7 +127,7 @@ class KnownBlock(StackBlock):
 
     def _write_slot(self, stack: Stack, slot: int, l: int) -> None:
         m, rows = stack.open, slice(stack.open, stack.open + self.n)
-        (U, W), J = self.kept[slot, l], dtrtri(self.roots[slot, l], lower=1)[0]
+        (U, W), J = self.kept[slot, l], _inverse(self.roots[slot, l])
         stack.J[slot, l, rows, :m], stack.J[slot, l, rows, rows] = -(J @ W) @ stack.J[slot, l, :m, :m], J
         stack.U[slot, l, rows], stack.C[slot, l, rows] = U, fit_columns(self.C[slot, l], stack.C.shape[3])
 
@@ -135,7 +139,13 @@ class KnownBlock(StackBlock):
         stack.C[place, :, rows] = fit_columns(self.C[lane, :, first:], stack.C.shape[3])
         for l, lam in enumerate(stack.lams):
             stack.U[place, l, rows] = self.features[self.newest][first:] / np.sqrt(lam)
-            stack.J[place, l, rows, rows] = dtrtri(self.roots[lane, l][first:, first:], lower=1)[0]
+            stack.J[place, l, rows, rows] = _inverse(self.roots[lane, l][first:, first:])
+
+
+def _inverse(R: Array) -> Array:
+    """Of the lower triangle of R."""
+    J: Array = np.tril(dtrtri(R, lower=1)[0])
+    return J
 
 
 def lanes_of(firsts: Any, lengths: Any) -> list[int]:

@@ -24,7 +24,7 @@ from oskaar.solvers.triangles import divide, factor_into
 if TYPE_CHECKING:
     from oskaar.solvers.stackblocks import StackBlock
 
-LEAST_OPEN, MOST_OPEN = 32, 96
+LEAST_OPEN, MOST_OPEN = 32, 128
 """Rows that are open before they are folded in: about D, between these."""
 
 
@@ -162,7 +162,7 @@ def open_rows(dim: int) -> int:
     """How many rows may be open with so many features.
 
     >>> open_rows(4), open_rows(50), open_rows(1000)
-    (32, 50, 96)
+    (32, 50, 128)
     """
     return max(LEAST_OPEN, min(dim, MOST_OPEN))
 
