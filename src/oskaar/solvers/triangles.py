@@ -24,7 +24,7 @@ def factor(A: Array, lam: float = 0.0) -> Array:
 
 
 def factor_into(F: Array, A: Array, lam: float, clean: bool = False) -> None:
-    """Write `factor` to F, contiguous rows; above its diagonal there are zeros only if it is to be clean."""
+    """Write `factor` to F, in place if it has contiguous rows. Only if clean are there zeros above the diagonal."""
     if not len(A) or _factored(F, A, lam, clean):
         return
     if not _factored(F, A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)), clean):
@@ -56,7 +56,7 @@ def whitened(F: Array, Z: Array) -> Array:
 
 
 def divide(F: Array, C: Array) -> None:
-    """C <- F^-1 C in place, for F lower triangular, in any order, and contiguous rows C.
+    """C <- F^-1 C, for F lower triangular: in place if C has contiguous rows.
 
     >>> C = np.array([[3.0, 4.0]])
     >>> divide(np.array([[2.0]]), C)
@@ -65,10 +65,13 @@ def divide(F: Array, C: Array) -> None:
     """
     if not C.size:
         return
+    columns = C.T  # for BLAS: both transposed, C^T <- C^T F^-T
     if F.flags.f_contiguous:
-        dtrsm(1.0, F, C.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+        X = dtrsm(1.0, F, columns, side=1, lower=1, trans_a=1, overwrite_b=1)
     else:
-        dtrsm(1.0, F.T, C.T, side=1, lower=0, overwrite_b=1)
+        X = dtrsm(1.0, F.T, columns, side=1, lower=0, overwrite_b=1)
+    if X is not columns:
+        C[:] = X.T
 
 
 def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
@@ -115,8 +118,12 @@ def _difference(U: Array, W: Array) -> Array:
 def _factored(F: Array, A: Array, lam: float, clean: bool) -> bool:
     """Whether rounding allows the factor, which is then in F."""
     F[:] = A
-    F.reshape(-1)[:: len(F) + 1] += lam
-    return not dpotrf(F.T, lower=0, clean=clean, overwrite_a=1)[1]  # columns for LAPACK: F^T is upper triangular
+    np.einsum("ii->i", F)[:] += lam
+    upper = F.T  # columns for LAPACK
+    R, failed = dpotrf(upper, lower=0, clean=clean, overwrite_a=1)
+    if R is not upper:
+        F[:] = R.T
+    return not failed
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:
