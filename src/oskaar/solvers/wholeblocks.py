@@ -15,7 +15,7 @@ from oskaar.solvers.stacks import Stack
 from oskaar.solvers.triangles import factor
 
 FEW, MANY = 12, 96
-"""Rounds of one row that go in turn, though their targets are known; rows of one round that are not hedged at once."""
+"""Rounds of one row that go in turn, though their targets are known; rows of a round that are not hedged at once."""
 
 
 class HedgedBlock(StackBlock):
