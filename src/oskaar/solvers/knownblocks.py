@@ -62,7 +62,7 @@ class KnownBlock(StackBlock):
             if m:
                 W = old @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
                 gap -= W @ C[l]
-            self._divide(slot, l, root(U, W, clean=False))
+            self._divide(slot, l, root(U, W))
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
 
@@ -74,7 +74,7 @@ class KnownBlock(StackBlock):
         )
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
-            R, C = unit_root(gram, clean=False), H.copy()
+            R, C = unit_root(gram), H.copy()
             divide(R, C)
             self.C[slot, l, :n], self.d[slot, l, :n] = C[-n:], R.diagonal()[-n:]
 
@@ -88,7 +88,7 @@ class KnownBlock(StackBlock):
         for lane, owner in enumerate(owners, start=self.slots):
             mine = (owner[:, None] == owner).astype(float)
             for l, gram in enumerate(grams):
-                self._divide(lane, l, unit_root((gram * mine).T, clean=False))
+                self._divide(lane, l, unit_root((gram * mine).T))
 
     def _divide(self, where: int, l: int, R: Array) -> None:
         """C = R^-1 (H - M), and d."""
