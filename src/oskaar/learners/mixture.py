@@ -117,7 +117,7 @@ class Mixture:
         there = restarts[:, None] >= 0
         prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
         losses, block, logs = losses.reshape(n, J * S), np.empty((n, p)), np.zeros((n, 1 + len(self.guests)))
-        E = np.concatenate([E, np.ones((n, J, S, 1))], axis=3).reshape(n, J * S, p + 1)  # to sum the weights as well
+        E = E.reshape(n, J * S, p)
         gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
         first = np.flatnonzero(there[0, 0])  # they come before the places that are left
         gains[0, :-1].reshape(J, S)[:, first] = self._aligned(restarts[0, first])
@@ -126,18 +126,20 @@ class Mixture:
             mine, rate = gains[i].take(places[i]), self._rate(paid, rounds)
             weights = rate * mine
             weights += prior[i]
-            top = weights.max()
+            top = np.maximum.reduce(weights)
             weights -= top
             np.exp(weights, out=weights)
-            sums = weights @ E[i]
-            G = block[i] = sums[:-1] / sums[-1]
+            mass = np.add.reduce(weights)
+            G = block[i] = (weights @ E[i]) / mass
             if len(guests):
-                logs[i, 0], logs[i, 1:] = top + np.log(sums[-1]), rate * guests + self.guests
+                logs[i, 0], logs[i, 1:] = top + np.log(mass), rate * guests + self.guests
                 shares, _ = softmax(logs[i])
                 G = shares[0] * G + shares[1:] @ said[i]
             price = own(i, G)
-            gains[i + 1, :-1] = mine + (price - losses[i])  # (2)
-            guests = guests + (price - charged[i])
+            mine -= losses[i]
+            np.add(mine, price, out=gains[i + 1, :-1])  # (2)
+            if len(guests):
+                guests = guests + (price - charged[i])
             paid, rounds = paid + price, rounds + 1
         after = gains[1:, :-1].reshape(n, J, S)
         alive = there[-1, 0]

@@ -2,7 +2,9 @@ r"""Rounds of one row to come for a stack of experts, when their targets are kno
 
 Over the rows that an expert lives for, with U = Z F^-T and the mean M of `StackBlock`, all at once:
 
-    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   G_i = (M_i + sum_{j<i} R_ij C_j) / R_ii^2             (1)
+    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   d = diag R,   G_i = (H_i - d_i C_i) / d_i^2            (1)
+
+where H_i - d_i C_i = M_i + sum_{j<i} R_ij C_j is what the rows before row i say of it.
 
 Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
 block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
@@ -14,13 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
-from oskaar.solvers.triangles import root, unit_root, whitened_wider
+from oskaar.solvers.triangles import divide, root, unit_root, whitened_wider
 
 
 class KnownBlock(StackBlock):
@@ -42,8 +43,8 @@ class KnownBlock(StackBlock):
     def _prepare(self, stack: Stack) -> None:
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
-        self.C, self.M = np.zeros((2, *shape, self.targets.shape[1]))
-        self.d = np.ones(shape)
+        self.C, self.d = np.empty((*shape, self.targets.shape[1])), np.ones(shape)
+        self.C[:] = self.targets  # C = H - M, before it is divided by R
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
@@ -52,15 +53,16 @@ class KnownBlock(StackBlock):
 
     def _live_on(self, stack: Stack, slot: int, n: int) -> None:
         """(1) for the experts of a slot, over n rows."""
-        Z, H, m, d = self.features[stack.versions[slot]][:n], self.targets[:n], stack.open, stack.Gram.shape[1]
-        Theta, C = (fit_columns(A, H.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
+        Z, m, d = self.features[stack.versions[slot]][:n], stack.open, stack.Gram.shape[1]
+        Theta, C = (fit_columns(A, self.targets.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
         for l, lam in enumerate(stack.lams):
-            U, W = whitened_wider(stack.F[slot, l], Z, lam), np.zeros((n, 0))
-            M = U[:, :d] @ Theta[l]
+            U = whitened_wider(stack.F[slot, l], Z, lam)
+            old, W, gap = U[:, :d], U[:, :0], self.C[slot, l, :n]
+            gap -= old @ Theta[l]
             if m:
-                W = U[:, :d] @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
-                M += W @ C[l]
-            self._divide(slot, l, root(U, W), H, M)
+                W = old @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
+                gap -= W @ C[l]
+            self._divide(slot, l, root(U, W))
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
 
@@ -72,7 +74,9 @@ class KnownBlock(StackBlock):
         )
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
-            self._divide(slot, l, unit_root(gram), H, np.zeros_like(H), n)
+            R, C = unit_root(gram), H.copy()
+            divide(R, C)
+            self.C[slot, l, :n], self.d[slot, l, :n] = C[-n:], R.diagonal()[-n:]
 
     def _be_born(self, lams: Array) -> None:
         """(1) for the births, lane by lane: rows of different owners have nothing to do with each other."""
@@ -80,29 +84,29 @@ class KnownBlock(StackBlock):
         for birth, lane, lives in zip(self.births, self.lanes, self.lives[self.slots :], strict=True):
             owners[lane, birth : birth + lives] = birth
         Z = self.features[self.newest]
-        grams = (Z @ Z.T / lams[:, None, None]).swapaxes(1, 2)
+        grams = Z @ Z.T / lams[:, None, None]
         for lane, owner in enumerate(owners, start=self.slots):
-            mine = owner[:, None] == owner
+            mine = (owner[:, None] == owner).astype(float)
             for l, gram in enumerate(grams):
-                R = unit_root(np.multiply(gram, mine, order="F"))
-                self._divide(lane, l, R, self.targets, np.zeros_like(self.targets))
+                self._divide(lane, l, unit_root((gram * mine).T))
 
-    def _divide(self, where: int, l: int, R: Array, H: Array, M: Array, n: int | None = None) -> None:
-        """C, and M with what the rows before say of each, of the last n rows."""
-        diagonal, n = R.reshape(-1, order="A")[:: len(R) + 1], len(R) if n is None else n
-        d, C = diagonal.copy(), dtrsm(1.0, R, H - M, lower=1)
-        diagonal[:] = 0.0
-        M += R @ C
-        diagonal[:] = d
-        self.C[where, l, :n], self.M[where, l, :n], self.d[where, l, :n] = C[-n:], M[-n:], d[-n:]
+    def _divide(self, where: int, l: int, R: Array) -> None:
+        """C = R^-1 (H - M), and d."""
+        divide(R, self.C[where, l, : len(R)])
+        self.d[where, l, : len(R)] = R.diagonal()
         if not self.folds:
             self.roots[where, l] = R
 
     def known_estimates(self, who: Any) -> Array:
         """What experts `who` (n, S) say of each row, (n, L, S, p)."""
         where = np.append(np.arange(self.slots), self.slots + self.lanes)[who]
-        each = where[:, None], np.arange(self.C.shape[1])[:, None], np.arange(self.n)[:, None, None]
-        estimates: Array = self.M[each] / self.d[each][..., None] ** 2
+        (_, L, n, p), i = self.C.shape, np.arange(self.n)[:, None, None]
+        each = (where[:, None] * L + np.arange(L)[:, None]) * n + i
+        d = self.d.ravel().take(each)[..., None]
+        estimates: Array = self.C.reshape(-1, p).take(each, axis=0)
+        estimates *= -d
+        estimates += self.targets[:, None, None]
+        estimates /= d * d  # (1)
         return estimates
 
     def observe(self, i: int, H: Array) -> None:
@@ -123,7 +127,7 @@ class KnownBlock(StackBlock):
 
     def _write_slot(self, stack: Stack, slot: int, l: int) -> None:
         m, rows = stack.open, slice(stack.open, stack.open + self.n)
-        (U, W), J = self.kept[slot, l], dtrtri(self.roots[slot, l], lower=1)[0]
+        (U, W), J = self.kept[slot, l], _inverse(self.roots[slot, l])
         stack.J[slot, l, rows, :m], stack.J[slot, l, rows, rows] = -(J @ W) @ stack.J[slot, l, :m, :m], J
         stack.U[slot, l, rows], stack.C[slot, l, rows] = U, fit_columns(self.C[slot, l], stack.C.shape[3])
 
@@ -135,7 +139,13 @@ class KnownBlock(StackBlock):
         stack.C[place, :, rows] = fit_columns(self.C[lane, :, first:], stack.C.shape[3])
         for l, lam in enumerate(stack.lams):
             stack.U[place, l, rows] = self.features[self.newest][first:] / np.sqrt(lam)
-            stack.J[place, l, rows, rows] = dtrtri(self.roots[lane, l][first:, first:], lower=1)[0]
+            stack.J[place, l, rows, rows] = _inverse(self.roots[lane, l][first:, first:])
+
+
+def _inverse(R: Array) -> Array:
+    """Of the lower triangle of R."""
+    J: Array = np.tril(dtrtri(R, lower=1)[0])
+    return J
 
 
 def lanes_of(firsts: Any, lengths: Any) -> list[int]:

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
-from oskaar.solvers.triangles import factor, whitened
+from oskaar.solvers.triangles import divide, factor_into
 
 if TYPE_CHECKING:
     from oskaar.solvers.stackblocks import StackBlock
 
-LEAST_OPEN, MOST_OPEN = 32, 96
+LEAST_OPEN, MOST_OPEN = 32, 128
 """Rows that are open before they are folded in: about D, between these."""
 
 
@@ -125,14 +125,14 @@ class Stack:
     def _factorise(self, slot: Any) -> None:
         """F, and Theta = F^-1 B, of Gram and B."""
         for l, lam in enumerate(self.lams):
-            self.F[slot, l] = factor(self.Gram[slot], lam)
+            factor_into(self.F[slot, l], self.Gram[slot], lam)
         self.whiten(slot)
 
     def whiten(self, slot: Any) -> None:
         """Theta of F and B."""
-        rows = np.ascontiguousarray(self.B[slot].T)
-        for l in range(len(self.lams)):
-            self.Theta[slot, l] = whitened(self.F[slot, l], rows).T
+        self.Theta[slot] = self.B[slot]
+        for F, Theta in zip(self.F[slot], self.Theta[slot], strict=True):
+            divide(F, Theta)
 
     def clear(self, places: Any) -> None:
         """Empty slots for newborn experts."""
@@ -162,7 +162,7 @@ def open_rows(dim: int) -> int:
     """How many rows may be open with so many features.
 
     >>> open_rows(4), open_rows(50), open_rows(1000)
-    (32, 50, 96)
+    (32, 50, 128)
     """
     return max(LEAST_OPEN, min(dim, MOST_OPEN))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk, dtrsm
@@ -20,15 +18,17 @@ def factor(A: Array, lam: float = 0.0) -> Array:
     >>> factor(np.array([[3.0]]), lam=1.0)
     array([[2.]])
     """
-    if not len(A):
-        return np.zeros((0, 0))
-    F = _upper(A, lam)
-    if F is None:
-        F = _upper(A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)))
-    if F is None:
+    F = np.empty(A.shape)
+    factor_into(F, A, lam, clean=True)
+    return F
+
+
+def factor_into(F: Array, A: Array, lam: float, clean: bool = False) -> None:
+    """Write `factor` to F, in place if it has contiguous rows. Only if clean are there zeros above the diagonal."""
+    if not len(A) or _factored(F, A, lam, clean):
+        return
+    if not _factored(F, A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)), clean):
         raise LinAlgError("the Gram matrix of the features is not finite")
-    lower: Array = F.T
-    return lower
 
 
 def inverse_factor(A: Array, lam: float = 0.0) -> Array:
@@ -55,6 +55,25 @@ def whitened(F: Array, Z: Array) -> Array:
     return U
 
 
+def divide(F: Array, C: Array) -> None:
+    """C <- F^-1 C, for F lower triangular: in place if C has contiguous rows.
+
+    >>> C = np.array([[3.0, 4.0]])
+    >>> divide(np.array([[2.0]]), C)
+    >>> C
+    array([[1.5, 2. ]])
+    """
+    if not C.size:
+        return
+    columns = C.T  # for BLAS: both transposed, C^T <- C^T F^-T
+    if F.flags.f_contiguous:
+        X = dtrsm(1.0, F, columns, side=1, lower=1, trans_a=1, overwrite_b=1)
+    else:
+        X = dtrsm(1.0, F.T, columns, side=1, lower=0, overwrite_b=1)
+    if X is not columns:
+        C[:] = X.T
+
+
 def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
     """Z F^-T where F goes on with sqrt(lam) I, for features that it has not met."""
     d = len(F)
@@ -74,11 +93,13 @@ def root(U: Array, W: Array) -> Array:
 def unit_root(S: Array, more: float = 0.0) -> Array:
     """R lower triangular with R R^T = (1 + more) I + S; S has Fortran order, a lower triangle, and is written over.
 
+    Above the diagonal S stays as it is.
+
     >>> unit_root(np.array([[3.0]]))
     array([[2.]])
     """
     S.reshape(-1, order="A")[:: len(S) + 1] += 1.0 + more
-    R, failed = dpotrf(S, lower=1, clean=1, overwrite_a=1)
+    R, failed = dpotrf(S, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise LinAlgError("the features are not finite")
     lower: Array = R
@@ -86,19 +107,22 @@ def unit_root(S: Array, more: float = 0.0) -> Array:
 
 
 def _difference(U: Array, W: Array) -> Array:
-    """U U^T - W W^T, its lower triangle only, in Fortran order."""
+    """U U^T - W W^T, its lower triangle only, with zeros above, in Fortran order."""
     S: Array = dsyrk(1.0, U.T, trans=1, lower=1) if U.size else np.zeros((len(U), len(U)), order="F")
     if W.size:
         S = dsyrk(-1.0, W.T, 1.0, S, trans=1, lower=1, overwrite_c=1)
     return S
 
 
-def _upper(A: Array, lam: float) -> Any:
-    """F upper triangular, with zeros below, and F^T F = A + lam I; None where rounding does not allow it."""
-    M = A.T.copy(order="F")
-    M.reshape(-1, order="A")[:: len(M) + 1] += lam
-    F, failed = dpotrf(M, lower=0, clean=1, overwrite_a=1)
-    return None if failed else F
+def _factored(F: Array, A: Array, lam: float, clean: bool) -> bool:
+    """Whether rounding allows the factor, which is then in F."""
+    F[:] = A
+    np.einsum("ii->i", F)[:] += lam
+    upper = F.T  # columns for LAPACK
+    R, failed = dpotrf(upper, lower=0, clean=clean, overwrite_a=1)
+    if R is not upper:
+        F[:] = R.T
+    return not failed
 
 
 def bordered(A: Array, D: int, diagonal: float) -> Array:

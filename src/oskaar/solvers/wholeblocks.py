@@ -11,11 +11,11 @@ from scipy.linalg import cho_solve
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.knownblocks import KnownBlock
 from oskaar.solvers.stackblocks import StackBlock
-from oskaar.solvers.stacks import MOST_OPEN, Stack
+from oskaar.solvers.stacks import Stack
 from oskaar.solvers.triangles import factor
 
-FEW = 12
-"""Rounds of one row that go in turn, though their targets are known."""
+FEW, MANY = 12, 96
+"""Rounds of one row that go in turn, though their targets are known; rows of a round that are not hedged at once."""
 
 
 class HedgedBlock(StackBlock):
@@ -84,7 +84,7 @@ def begin(
     lives: how many of the rounds each expert, a slot or a birth, lives for.
     """
     n, D = features[max(features)].shape
-    if len(ends) == 1 and n > max(MOST_OPEN, D // 2):  # the cheaper way: D^3 rather than n D^2 and n^3
+    if len(ends) == 1 and n > max(MANY, D // 2):  # the cheaper way: D^3 rather than n D^2 and n^3
         return HedgedBlock(stack, features, ends, births)
     if H is not None and len(ends) == n > FEW:
         return KnownBlock(stack, features, births, H, lives)
