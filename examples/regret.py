@@ -42,7 +42,7 @@ def oskaar(X, ys):
 
 def main():
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for name, run in {"SALAMI, untuned": salami, "OSKAAR, best lam in hindsight": oskaar}.items():
+    for name, run in {"SALAMI, kernel given": salami, "OSKAAR, best lam in hindsight": oskaar}.items():
         color = COLORS[name[:6]]
         regret = {T: np.array([run(*stream(T, seed)) for seed in range(SEEDS)]) for T in LENGTHS}
         rounds, longest = np.arange(0, LENGTHS[-1], 20), regret[LENGTHS[-1]][:, ::20]
