@@ -149,10 +149,6 @@ class Space(ABC):
         """G in the loss's own coordinates, where those are fixed beforehand."""
         return G
 
-    def scored(self, G: Array) -> Array | None:
-        """`Loss.scored` for rows of G (n, p)."""
-        return None
-
 
 class FixedSpace(Space):
     """All p coordinates of a loss from the first round on."""
@@ -180,10 +176,6 @@ class FixedSpace(Space):
     def optimum(self, y: Any) -> float:
         """The loss's."""
         return self.loss.optimum(y)
-
-    def scored(self, G: Array) -> Array | None:
-        """The loss's."""
-        return self.loss.scored(G)
 
 
 class Names:
