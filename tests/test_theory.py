@@ -181,6 +181,46 @@ def test_high_probability_bounds_by_hand():
     by_hand = math.sqrt(16 * 4 / 8 * log_e(4.0) + 2) / 2 + math.sqrt(2 * 72 * 2) / 4
     assert average == pytest.approx(by_hand)
     assert theory.excess_risk_bound(16, 0.5, 2.0, **arguments) <= average
+    misfit = theory.excess_risk_bound(16, 0.5, 2.0, **arguments, lam=4.0, d_eff=3.0, misfit=0.7)
+    assert misfit == pytest.approx(math.sqrt(risk / 16 + 0.7))
+
+
+def test_data_dependent_bounds_by_hand():
+    """The same with B = 4 observed: 4 in place of 2 gamma = 144; then 4 / (1 - 1/e) for the ball of reach 2."""
+    regret = 4 * 3 * log_e(4.0) + 4
+    assert theory.shifted_kaar_regret(16, 2.0, 4.0, 3.0, 1.0, 4.0) == pytest.approx(regret)
+    assert theory.feature_risk_bound(regret, E**-2, misfit=1.0) == pytest.approx(2 * regret + 8 + 1)
+    arguments = {"norm": 1.0, "largest_target": 4.0, "delta": E**-2}
+    cumulative = theory.data_dependent_cumulative_risk_bound(16, 0.5, 2.0, 4.0, 3.0, **arguments, misfit=1.0)
+    assert cumulative == pytest.approx(4 * math.sqrt(2 * regret + 9))
+    excess = theory.data_dependent_excess_risk_bound(16, 0.5, 2.0, 4.0, 3.0, **arguments, reach=2.0)
+    assert excess == pytest.approx(math.sqrt(4 / (1 - 1 / E) * (regret / 2 + 2) / 16))
+
+
+def test_remarks_by_hand():
+    """T = 16, kappa = 2, |g*| = 4: lam = 1, d_eff <= 64."""
+    realisable = theory.realisable_oskaar_bound(16, 0.5, 2.0, 4.0)
+    assert realisable == pytest.approx(4 * math.sqrt(64 * log_e(64.0) + 16))
+    assert realisable == pytest.approx(8 * math.sqrt(4 * (4 * log_e(4 * 4 * 4.0) + 1)))  # the same, as printed
+    assert theory.nystrom_cost(2.0, 1.0) == math.inf
+    assert theory.batch_comparison_bound(1.5, 4.0) == 6.0
+    assert theory.batch_rate(81, E**-3) == pytest.approx(1.0)
+
+
+def test_unknown_drift_is_the_best_m():
+    """min over m of R_T(T^(1/3), m), by enumeration; V_G^(1/4) T^(5/6) up to logarithms."""
+    for T, V_G, norm in ((50, 0.0, 1.0), (200, 3.0, 1.5), (1000, 400.0, 0.5), (27, 1e6, 1.0)):
+        lam = T ** (1 / 3)
+        every = [
+            theory.dynamic_regret(T, lam, m, 1.5, 1 / 8, 1.5**2 * T / lam, norm, V_G, kinds=2, sup_value=1.2)
+            for m in range(1, T + 2)
+        ]
+        found = theory.salami_unknown_drift_bound(T, 0.5, 1.5, V_G, norm, kinds=2, sup_value=1.2, misfit=3.0)
+        assert found == pytest.approx(math.sqrt(T * (min(every) + 3)))
+    bounds = [theory.salami_unknown_drift_bound(T, 0.5, 1, 1, 1) for T in (10**16, 10**14)]
+    assert math.log(bounds[0] / bounds[1]) / math.log(100) == pytest.approx(5 / 6, abs=0.02)
+    bounds = [theory.salami_unknown_drift_bound(10**14, 0.5, 1, V, 1) for V in (10**6, 10**4)]
+    assert math.log(bounds[0] / bounds[1]) / math.log(100) == pytest.approx(1 / 4, abs=0.02)
 
 
 def test_prescriptions_by_hand():
@@ -202,16 +242,17 @@ def test_dynamic_regret_by_hand():
     """T = 16, lam = 2, m = 3, kappa = 2, eta = 1/8, d_eff = 5, |g*| = 3, V_G = 6."""
     mixture = 3 * math.log(16) * 8
     stationary = 5 * log_e(32.0) + 2 * 3 * 9
-    assert theory.dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0) == pytest.approx(
-        mixture + stationary + 4 * 2 * 6 * 16 / 3
-    )
+    printed = theory.dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0, sup_value=1.0)
+    assert printed == pytest.approx(mixture + stationary + 4 * 2 * 6 * 16 / 3)
+    proved = theory.dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0)  # kappa norm = 6
+    assert proved == pytest.approx(mixture + stationary + 14 * 2 * 6 * 16 / 3)
     looser = theory.dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0, sup_value=6.0, kinds=2)
     assert looser == pytest.approx(3 * math.log(32) * 8 + stationary + 14 * 2 * 6 * 16 / 3)
     assert theory.abrupt_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 27.0) == pytest.approx(mixture + stationary)
-    shifted = mixture + 4 * 5 * log_e(8.0) + 2 * 3 * 9
-    assert theory.shifted_abrupt_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 27.0, sup_norm=1.0) == pytest.approx(shifted)
-    drifting = theory.shifted_dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0, sup_norm=1.0)
-    assert drifting == pytest.approx(shifted + 3 * 2 * 6 * 16 / 3)
+    shifted = mixture + 16 * 5 * log_e(8.0) + 2 * 3 * 9  # B = 8
+    assert theory.shifted_abrupt_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 27.0, sup_norm=3.0) == pytest.approx(shifted)
+    drifting = theory.shifted_dynamic_regret(16, 2.0, 3, 2.0, 1 / 8, 5.0, 3.0, 6.0, sup_norm=3.0)
+    assert drifting == pytest.approx(shifted + 7 * 2 * 6 * 16 / 3)
 
 
 def test_salami_bounds_are_below_the_printed_ones():
@@ -221,28 +262,31 @@ def test_salami_bounds_are_below_the_printed_ones():
         root = math.sqrt(V ** (2 / 3) * T ** (4 / 3) + T)
         regret = m * math.log(T) / eta + 4 * V ** (1 / 3) * T ** (2 / 3) + root * (log_e(root) + norm**2)
         printed = math.sqrt(T * regret)
-        ours = theory.salami_drift_bound(T, 0.5, 1.0, V, norm, eta)
+        ours = theory.salami_drift_bound(T, 0.5, 1.0, V, norm, eta, sup_value=1.0)
         assert printed / 1.4 <= ours <= printed
+        assert ours < theory.salami_drift_bound(T, 0.5, 1.0, V, norm, eta)
     T, V_0 = 400, 4
     by_hand = math.sqrt(T) * math.sqrt(V_0 * math.log(T) * 8 + 40 * (log_e(40.0) + 2.25))
     assert theory.salami_abrupt_bound(T, 0.5, 1.0, V_0, 1.5) == pytest.approx(by_hand)
-    high = math.sqrt(2 * T) * math.sqrt(V_0 * math.log(T) * 8 + 9 * 40 / 16 * log_e(10.0) + 90 + 32 * 2)
-    found = theory.shifted_salami_abrupt_bound(T, 0.5, 1.0, V_0, 1.5, sup_norm=1.0, delta=E**-2)
-    assert found == pytest.approx(high)
+    high = math.sqrt(2 * T) * math.sqrt(V_0 * math.log(T) * 18 + 16 * 40 / 16 * log_e(10.0) + 90 + 72 * 2 + 3.5)
+    found = theory.shifted_salami_abrupt_bound(T, 0.5, 1.0, V_0, 1.5, sup_norm=2.0, delta=E**-2, misfit=7.0)
+    assert found == pytest.approx(high)  # eta = 1/18, B = 4, gamma = 72
+    with_eta = theory.shifted_salami_abrupt_bound(T, 0.5, 1.0, V_0, 1.5, 2.0, E**-2, eta=1 / 18, misfit=7.0)
+    assert found == with_eta
 
 
 def test_refined_bounds_by_hand():
     """T = 100, beta = 0, Q = 3, V = 4, kappa = 1: m = 20, lam = 1, sum of d_eff = 60."""
-    regret = 20 * math.log(100) * 8 + 60 * log_e(100.0) + 20 * 4.0 + 4 * 4 * 100 / 20
-    assert theory.salami_drift_bound(100, 0.5, 1.0, 4.0, 2.0, capacity=Capacity(3.0, 0.0)) == pytest.approx(
-        10 * math.sqrt(regret)
-    )
-    shifted = 20 * math.log(100) * 8 + 9 / 4 * 60 * log_e(25.0) + 20 * 4.0 + 2 * 4 * 100 / 20
-    found = theory.shifted_salami_drift_bound(100, 0.5, 1.0, 4.0, 2.0, 1.0, 1.0, capacity=Capacity(3.0, 0.0))
-    assert found == pytest.approx(10 * math.sqrt(2 * shifted))
-    gaussian = 10 * math.log(100) * 8 + 70 * log_e(100.0) + 10 * 4.0 + 4 * 2 * 100 / 10
-    found = theory.salami_gaussian_bound(100, 0.5, 1.0, 2.0, 2.0, lam=1.0, d_eff=7.0)
-    assert found == pytest.approx(10 * math.sqrt(gaussian))
+    room = Capacity(3.0, 0.0)
+    regret = 20 * math.log(100) * 8 + 60 * log_e(100.0) + 20 * 4.0 + 6 * 4 * 100 / 20
+    found = theory.salami_drift_bound(100, 0.5, 1.0, 4.0, 2.0, capacity=room, misfit=11.0)
+    assert found == pytest.approx(10 * math.sqrt(regret + 11))
+    shifted = 20 * math.log(100) * 18 + 16 / 4 * 60 * log_e(25.0) + 20 * 4.0 + 3 * 4 * 100 / 20  # eta = 1/18, B = 4
+    found = theory.shifted_salami_drift_bound(100, 0.5, 1.0, 4.0, 2.0, 2.0, 1.0, capacity=room, misfit=11.0)
+    assert found == pytest.approx(10 * math.sqrt(2 * shifted + 11))
+    gaussian = 10 * math.log(100) * 8 + 70 * log_e(100.0) + 10 * 4.0 + 6 * 2 * 100 / 10
+    found = theory.salami_gaussian_bound(100, 0.5, 1.0, 2.0, 2.0, lam=1.0, d_eff=7.0, misfit=11.0)
+    assert found == pytest.approx(10 * math.sqrt(gaussian + 11))
 
 
 @pytest.mark.parametrize(("beta", "exponent"), [(1.0, 5 / 6), (0.5, 0.8), (0.0, 0.75)])
@@ -273,6 +317,27 @@ def test_pieces_vary_little(steps, m):
         assert sum(steps[t - 2] for t in range(lo + 1, hi)) <= V_G / m + 1e-9
 
 
+def test_interval_means_are_the_argmin(rng):
+    """g_bar_i is the least-squares fit of a constant to the g*_t of its interval."""
+    G, starts = rng.normal(size=(9, 2, 3)), [1, 4, 5]
+    means = theory.interval_means(G, starts)
+    for (lo, hi), mean in zip(((0, 3), (3, 4), (4, 9)), means, strict=True):
+        fit = np.linalg.lstsq(np.ones((hi - lo, 1)), G[lo:hi].reshape(hi - lo, -1), rcond=None)[0]
+        np.testing.assert_allclose(mean.ravel(), fit[0], atol=1e-12)
+
+
+def test_no_default_is_unproved():
+    """sup_value is kappa norm, and Algorithm 3's eta is that of sup_norm: the parent of both was a constant."""
+    for norm in (0.3, 1.0, 4.0):
+        default = theory.salami_drift_bound(100, 0.5, 2.0, 3.0, norm)
+        assert default == theory.salami_drift_bound(100, 0.5, 2.0, 3.0, norm, sup_value=2.0 * norm)
+        default = theory.salami_gaussian_bound(100, 0.5, 2.0, 3.0, norm, 1.0, 5.0)
+        assert default == theory.salami_gaussian_bound(100, 0.5, 2.0, 3.0, norm, 1.0, 5.0, sup_value=2.0 * norm)
+        eta = theory.salami_eta(2.0, norm)
+        default = theory.shifted_salami_drift_bound(100, 0.5, 2.0, 3.0, norm, norm, 0.1)
+        assert default == theory.shifted_salami_drift_bound(100, 0.5, 2.0, 3.0, norm, norm, 0.1, eta=eta)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -284,6 +349,17 @@ def test_pieces_vary_little(steps, m):
         (lambda: theory.variations(1.0, [-1.0]), "steps must be"),
         (lambda: theory.abrupt_lam(10, 0), "V_0 must be"),
         (lambda: theory.mixture_regret(3, 0.0), "eta must be"),
+        (lambda: theory.cumulative_risk_bound(9, 1, 1, 1, 1, 2.0, 1.0, 0.1), "norm must be at most sup_norm"),
+        (lambda: theory.average_cumulative_risk_bound(9, 1, 1, 2.0, 1.0, 0.1), "norm must be at most sup_norm"),
+        (lambda: theory.excess_risk_bound(9, 1, 1, 2.0, 1.0, 0.1), "norm must be at most sup_norm"),
+        (lambda: theory.shifted_salami_abrupt_bound(9, 1, 1, 2, 2.0, 1.0, 0.1), "norm must be at most sup_norm"),
+        (lambda: theory.shifted_salami_drift_bound(9, 1, 1, 2.0, 2.0, 1.0, 0.1), "norm must be at most sup_norm"),
+        (lambda: theory.shifted_abrupt_regret(9, 1, 2, 1, 1, 1, 8.0, 1.0), "norm must be at most sup_norm"),
+        (lambda: theory.interval_means(np.ones(3), [1, 4]), "starts must rise"),
+        (lambda: theory.interval_means(np.ones(3), [2]), "starts must rise"),
+        (lambda: theory.geometric_cover(5, 4), "last must be finite and >= 5"),
+        (lambda: theory.data_dependent_excess_risk_bound(9, 1, 1, 1, 1, 1, 1, 0.1, reach=0.0), "reach must be"),
+        (lambda: theory.feature_risk_bound(1.0, 0.1, misfit=-1.0), "misfit must be"),
     ],
 )
 def test_bad_numbers_are_named(call, message):

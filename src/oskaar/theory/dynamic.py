@@ -1,4 +1,4 @@
-r"""SALAMI: regret in a world that changes (Section 5, appendices D and E).
+r"""SALAMI: regret on streams that change (Section 5, appendices D and E).
 
 g*_1, ..., g*_T are functions of the RKHS with g*_t(x_t) = E[phi_t | past, x_t]. They vary by
 
@@ -6,7 +6,9 @@ g*_1, ..., g*_T are functions of the RKHS with g*_t(x_t) = E[phi_t | past, x_t].
 
 R_T(lam, m) bounds sum_t |g_t(x_t) - phi_t|^2 - |g*_t(x_t) - phi_t|^2, on any data; the regret of the answers follows
 by `theory.comparison_bound`, in expectation and for a baseline that does not see y_t (docs/errata.md, 1).
-The shifted functions are Algorithm 3, with probability 1 - delta.
+Where the g*_t depend on the data, as with an adversary, V_0, V_G and the intervals are random, and so is R_T(lam, m).
+The shifted functions are Algorithm 3. Their sup_norm enters only through kappa sup|g|, a bound on |g*_t(x_t)| and on
+the values of the experts at x_t.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from oskaar.arrays import Array
 from oskaar.theory.dimension import log_factor
 from oskaar.theory.high_probability import shifted_kaar_bound
-from oskaar.theory.numbers import require
+from oskaar.theory.numbers import require, require_ball
 from oskaar.theory.prescriptions import target_bound
 
 
@@ -53,6 +58,22 @@ def pieces(steps: Sequence[float], m: int) -> list[int]:
     return starts
 
 
+def interval_means(G: Array, starts: Sequence[int]) -> Array:
+    """g_bar_i = argmin_g sum_t |g - g*_t|^2 over interval i, the mean of its g*_t, equation (discrete approx of ht).
+
+    G: (T, ...), the g*_t in any coordinates that are linear in g, such as their values at fixed points.
+    starts: the first rounds of the intervals, counted from 1, as `pieces` gives them. Returns (m, ...).
+
+    >>> interval_means(np.array([1.0, 3.0, 5.0]), [1, 3])
+    array([2., 5.])
+    """
+    G, ends = np.asarray(G, dtype=float), [*starts[1:], len(G) + 1]
+    if not len(starts) or starts[0] != 1 or any(lo >= hi for lo, hi in zip(starts, ends, strict=True)):
+        raise ValueError(f"starts must rise from 1 to at most {len(G)}, got {list(starts)}.")
+    means: Array = np.stack([G[lo - 1 : hi - 1].mean(axis=0) for lo, hi in zip(starts, ends, strict=True)])
+    return means
+
+
 def mixture_regret(experts: int, eta: float) -> float:
     """log(N) / eta: what the mixture pays more than one of N experts while that is awake (proposition, step 2).
 
@@ -76,7 +97,7 @@ def dynamic_regret(
     d_eff: float,
     norm: float,
     V_G: float,
-    sup_value: float = 1.0,
+    sup_value: float | None = None,
     kinds: int = 1,
 ) -> float:
     r"""R_T(lam, m), Proposition (dynamic regret vawk), for m restarts chosen by `pieces`.
@@ -85,15 +106,17 @@ def dynamic_regret(
                       + lam m max_t |g*_t|^2 + 2 (1 + sup|g*|) kappa V_G T / m
 
     d_eff: the sum over the m intervals; at most kappa^2 T / lam. norm: max_t |g*_t| in the RKHS.
-    sup_value: a bound on |g*_s(x_t)| for *all* s and t in one interval. The paper's 4 kappa is for 1, which
-    g*_s(x_s) = E[phi] does not imply at other rounds' x_t; kappa norm always serves.
+    sup_value: a bound on |g*_s(x_t)| for *all* s and t in one interval; None is kappa norm, which always holds. The
+    paper's 4 kappa is for 1, which g*_s(x_s) = E[phi] does not imply at other rounds' x_t (docs/errata.md, 7).
     kinds: how many lams and kernels are mixed; log(T) becomes log(T kinds).
 
     >>> dynamic_regret(T=1, lam=1.0, m=1, kappa=1.0, eta=0.125, d_eff=0.5, norm=1.0, V_G=1.0, kinds=1) == (
     ...     0.5 * (1 + math.log(2)) + 1 + 4)
     True
     """
+    sup_value = kappa * norm if sup_value is None else sup_value
     require(d_eff=d_eff, norm=norm, V_G=V_G, sup_value=sup_value)
+    require(m=m, least=1)
     drift = 2 * (1 + sup_value) * kappa * V_G * T / m
     return abrupt_regret(T, lam, m, kappa, eta, d_eff, m * norm**2, kinds) + drift
 
@@ -135,7 +158,9 @@ def shifted_dynamic_regret(
     >>> shifted_dynamic_regret(T=1, lam=1.0, m=1, kappa=1.0, eta=0.125, d_eff=0.0, norm=1.0, V_G=2.0, sup_norm=1.0)
     5.0
     """
-    require(V_G=V_G, norm=norm)
+    require(V_G=V_G)
+    require(m=m, least=1)
+    require_ball(norm, sup_norm)
     drift = (1 + kappa * sup_norm) * kappa * V_G * T / m
     return shifted_abrupt_regret(T, lam, m, kappa, eta, d_eff, m * norm**2, sup_norm, kinds) + drift
 
@@ -158,5 +183,8 @@ def shifted_abrupt_regret(
     >>> shifted_abrupt_regret(T=1, lam=1.0, V_0=1, kappa=0.0, eta=0.125, d_eff=4.0, squared_norms=1.0, sup_norm=1.0)
     5.0
     """
+    require(V_0=V_0, T=T, least=1)
+    require(squared_norms=squared_norms)
+    require_ball(math.sqrt(squared_norms / V_0), sup_norm)
     kaar = shifted_kaar_bound(T, kappa, lam, d_eff, lam * squared_norms, target_bound(kappa, sup_norm))
     return V_0 * mixture_regret(T * kinds, eta) + kaar

@@ -24,6 +24,20 @@ def require_probability(delta: float) -> None:
         raise ValueError(f"delta must be in (0, 1], got {delta}: the bound holds with probability 1 - delta.")
 
 
+def require_ball(norm: float, sup_norm: float) -> None:
+    """|g*| <= sup|g|: the supremum is over a set of functions that holds g* as well as every estimate.
+
+    >>> require_ball(2.0, 1.0)
+    Traceback (most recent call last):
+    ValueError: norm must be at most sup_norm, got 2.0 and 1.0: sup_norm bounds |g*| and every estimate.
+    """
+    require(norm=norm, sup_norm=sup_norm)
+    if norm > sup_norm * (1 + 1e-12):
+        raise ValueError(
+            f"norm must be at most sup_norm, got {norm} and {sup_norm}: sup_norm bounds |g*| and every estimate."
+        )
+
+
 def require_exponent(beta: float) -> None:
     """The capacity exponent, in [0, 1]."""
     if not 0 <= beta <= 1:

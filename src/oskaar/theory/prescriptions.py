@@ -109,6 +109,18 @@ def drift_lam(T: int, m: int, beta: float = 1.0) -> float:
     return float((T / m) ** (beta / (beta + 1)))
 
 
+def unknown_drift_lam(T: int) -> float:
+    """lam = T^(1/3), where V_G is not known (Calibration of lambda): E[R_T] is of order V_G^(1/4) T^(5/6).
+
+    The paper writes Omega(T^(1/3)); a larger lam has a larger bound (docs/errata.md).
+
+    >>> unknown_drift_lam(1000)
+    10.0
+    """
+    require(T=T, least=1)
+    return math.cbrt(T)
+
+
 def gaussian_pieces(T: int, V_G: float, lam: float) -> int:
     """m = ceil(sqrt(V_G T / (lam + 1))), for the Gaussian kernel; at least 1.
 

@@ -11,7 +11,7 @@ import math
 
 from oskaar.theory.dimension import dimension_bound, log_factor
 from oskaar.theory.numbers import require
-from oskaar.theory.prescriptions import stationary_lam
+from oskaar.theory.prescriptions import realisable_lam, stationary_lam
 
 
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:
@@ -51,6 +51,19 @@ def oskaar_bound(T: int, c_delta: float, kappa: float, lam: float, d_eff: float,
     60.819
     """
     return comparison_bound(T, c_delta, kaar_bound(T, kappa, lam, d_eff, best_fit))
+
+
+def realisable_oskaar_bound(T: int, c_delta: float, kappa: float, norm: float) -> float:
+    """R_T <= 2 c_delta T^(3/4) sqrt(|g*| (kappa^2 log(e + e kappa^2 |g*| sqrt(T)) + 1)), on any data.
+
+    The remark after Theorem (FirstRegretBound): that theorem for a g* with g*(x_t) = phi_t for all t, |g*| = norm,
+    lam = sqrt(T) / |g*| (`theory.realisable_lam`) and d_eff <= kappa^2 T / lam.
+
+    >>> round(realisable_oskaar_bound(T=16, c_delta=0.5, kappa=1.0, norm=1.0), 3)     # 8 sqrt(2 + log 5)
+    15.199
+    """
+    lam = realisable_lam(T, norm)
+    return oskaar_bound(T, c_delta, kappa, lam, dimension_bound(T, kappa, lam), lam * norm**2)
 
 
 def expected_oskaar_bound(
