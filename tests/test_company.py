@@ -129,7 +129,7 @@ def test_guests_are_experts_from_the_first_round(guests, scaled, later, seed):
         A[:, t] = own[-1]
         one = one.after(np.arange(t + 1), paid[t, :, : t + 1], own[-1], said[t])
     last, gains, blocks, logs = whole.through(
-        np.where(born, np.arange(T), -1), E, paid, lambda i, G: float(((Phi[i] - G) ** 2).sum()), S, said
+        np.where(born, np.arange(T), -1), E, paid, lambda i, G: float(((Phi[i] - G) ** 2).sum()), S, said, [2] * T
     )
     np.testing.assert_allclose(blocks, expected_blocks, atol=1e-9)
     np.testing.assert_allclose(logs - logs[:, :1], expected_logs, atol=1e-9)

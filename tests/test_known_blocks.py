@@ -143,7 +143,7 @@ def test_several_rounds_of_a_mixture_are_its_rounds_in_turn(seed, scaled, later,
         paid.append(g)
         return float(np.sum((Phi[i] - g) ** 2))
 
-    after, gains, block, logs = mixture.through(restarts, E, losses, own, said, charged)
+    after, gains, block, logs = mixture.through(restarts, E, losses, own, said, charged, [p] * n)
     for i in range(n):
         here = restarts[i][restarts[i] >= 0]
         k = len(here)

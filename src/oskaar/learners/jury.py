@@ -66,8 +66,11 @@ def panels_of(groups: list[list[int]], logs: Array, estimates: Array) -> Array:
 
 
 def mixed(shares: Array, estimates: Array) -> Array:
-    """The mean (rounds, p) of estimates (K, rounds, p) with shares (rounds, K)."""
-    mean: Array = np.einsum("nk,knp->np", shares, estimates)
+    """The mean (rounds, p) of estimates (K, rounds, p) with shares (rounds, K).
+
+    Added up one estimate after the other, so that a coordinate's rounding does not depend on how many there are.
+    """
+    mean: Array = np.add.reduce(np.multiply(shares.T[:, :, None], estimates, order="C"), axis=0)
     return mean
 
 

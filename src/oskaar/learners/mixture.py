@@ -104,6 +104,7 @@ class Mixture:
         own: Callable[[int, Array], float],
         said: Array,
         charged: Array,
+        known: Sequence[int],
     ) -> tuple[Mixture, Array, Array, Array]:
         """Several rounds: the mixture after them, the gains (n, J, S) after each of them, and, before each of them,
         the estimates (n, p) of the experts without the guests, and the logarithms (n, 1 + K) of their weight together
@@ -111,12 +112,13 @@ class Mixture:
 
         restarts (n, S): of the experts that are alive in each round, oldest first, and -1 in places that are left;
         E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i;
-        said (n, K, p), charged (n, K): estimates and losses of the guests.
+        said (n, K, p), charged (n, K): estimates and losses of the guests; known: how many of the p coordinates are
+        known before each round, the others being 0: they stay out of products, whose rounding they would change.
         """
         n, J, S, p = E.shape
         there = restarts[:, None] >= 0
         prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
-        losses, block, logs = losses.reshape(n, J * S), np.empty((n, p)), np.zeros((n, 1 + len(self.guests)))
+        losses, block, logs = losses.reshape(n, J * S), np.zeros((n, p)), np.zeros((n, 1 + len(self.guests)))
         E = E.reshape(n, J * S, p)
         gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
         first = np.flatnonzero(there[0, 0])  # they come before the places that are left
@@ -130,11 +132,11 @@ class Mixture:
             weights -= top
             np.exp(weights, out=weights)
             mass = np.add.reduce(weights)
-            G = block[i] = (weights @ E[i]) / mass
+            G = block[i, : known[i]] = (weights @ E[i, :, : known[i]]) / mass
             if len(guests):
                 logs[i, 0], logs[i, 1:] = top + np.log(mass), rate * guests + self.guests
                 shares, _ = softmax(logs[i])
-                G = shares[0] * G + shares[1:] @ said[i]
+                G = shares[0] * G + shares[1:] @ said[i, :, : known[i]]
             price = own(i, G)
             mine -= losses[i]
             np.add(mine, price, out=gains[i + 1, :-1])  # (2)

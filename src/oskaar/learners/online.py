@@ -25,6 +25,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.learners.certificate import Certificate, Hindsight
+from oskaar.learners.charges import charges
 from oskaar.learners.scales import Early, waits_for_scales
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
@@ -99,10 +100,11 @@ class OnlineLearner(Predictor):
         """Learn the round of a forecast, whose label is Phi in the coordinates of `space`."""
 
     @abstractmethod
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Forecast:
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, spaces: list[Space]) -> Forecast:
         """The estimates G for several rounds, each after the labels of those before it. Changes nothing.
 
-        Raises LinAlgError where the rounds have to go in turn.
+        spaces[i] is known before label i, spaces[i + 1] after it. To the last bit, the estimate of round i does not
+        depend on label i or later ones: no sum goes over coordinates that they bring. Raises LinAlgError where the rounds have to go in turn.
         """
 
     @abstractmethod
@@ -404,7 +406,7 @@ class OnlineLearner(Predictor):
         Phi = spaces[-1].embed_many(ys)
         self._require_space(chunk)
         try:
-            ahead = self._forecast_chunk(chunk, Phi, ends, spaces[-1])
+            ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
         except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
             return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
         self._hear(ahead, spaces, ys, ends)
@@ -457,19 +459,20 @@ class OnlineLearner(Predictor):
 
     def _follow(self, chunk: Block, Phi: Array, ends: Any, space: Space, ys: list[Any]) -> None:
         """Learn rounds whose answers were given already."""
+        spaces = [space] * (len(ys) + 1)
         try:
-            ahead = self._forecast_chunk(chunk, Phi, ends, space)
+            ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
         except LinAlgError:
             for (lo, hi), y in zip(spans(ends), ys, strict=True):
                 block = chunk.part(lo, hi)
                 forecast = self._forecast(block)
                 self._hear(forecast, [space, space], [y], [hi - lo])
                 self._update(forecast, Phi[lo:hi], space)
-                self._commit(block, space, _silent(forecast.G, Phi[lo:hi], [hi - lo], space))
+                self._commit(block, space, _silent(forecast.G, Phi[lo:hi], [hi - lo], [space] * 2))
             return
-        self._hear(ahead, [space] * (len(ys) + 1), ys, ends)
+        self._hear(ahead, spaces, ys, ends)
         self._append(ahead)
-        self._commit(chunk, space, _silent(ahead.G, Phi, ends, space))
+        self._commit(chunk, space, _silent(ahead.G, Phi, ends, spaces))
 
     def _account(
         self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
@@ -477,7 +480,7 @@ class OnlineLearner(Predictor):
         """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
-        surrogates = _surrogates(G, Phi, ends, spaces[-1])
+        surrogates = _surrogates(G, Phi, ends, spaces)
         gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
         return Rounds(answers, losses, optima, surrogates, G, ends, gap)
 
@@ -487,14 +490,21 @@ class OnlineLearner(Predictor):
         return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
 
     def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
+        """Rounds that share a space are decoded together.
+
+        How many are is told by past labels, for rounding may depend on it: 1, 2, 4, ... since a space has grown, and
+        answers of rounds in which it has grown meanwhile are not kept.
+        """
         answers: list[Any] = []
-        rows = spans(ends)
-        while len(answers) < len(rows):  # rounds that share a space are decoded together
-            i = len(answers)
-            space, first = spaces[i], rows[i][0]
-            j = next((j for j in range(i, len(rows)) if spaces[j] is not space), len(rows))
-            G_ij = fit_columns(G[first : rows[j - 1][1]], space.p)
-            answers += space.decode_rounds(G_ij, [hi - first for _, hi in rows[i:j]])
+        rows, together = spans(ends), 1 if spaces[0].grows else len(ends)
+        while len(answers) < len(rows):
+            i, space = len(answers), spaces[len(answers)]
+            first, here = rows[i][0], rows[i : i + together]
+            G_i = fit_columns(G[first : here[-1][1]], space.p)
+            found = space.decode_rounds(G_i, [hi - first for _, hi in here])
+            kept = next((j for j in range(len(here)) if spaces[i + j] is not space), len(here))
+            answers += found[:kept]
+            together = 2 * together if spaces[len(answers)] is space else 1
         return answers
 
     def _commit(self, block: Block, space: Space, happened: Rounds) -> None:
@@ -524,9 +534,9 @@ class OnlineLearner(Predictor):
         return {**super().__getstate__(), "_memo": None}
 
 
-def _surrogates(G: Array, Phi: Array, ends: Any, space: Space) -> Array:
+def _surrogates(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Array:
     """|phi - g|^2 of each round, the mean over its rows."""
-    surrogates = space.squared_norms(Phi - fit_columns(G, Phi.shape[1]))
+    surrogates = charges(fit_columns(G, Phi.shape[1]), Phi, spaces, ends)
     if len(ends) == len(surrogates):
         return surrogates
     rows = spans(ends)
@@ -534,10 +544,10 @@ def _surrogates(G: Array, Phi: Array, ends: Any, space: Space) -> Array:
     return means
 
 
-def _silent(G: Array, Phi: Array, ends: Any, space: Space) -> Rounds:
+def _silent(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Rounds:
     """Rounds that are not judged."""
     nothing = np.zeros(len(ends))
-    return Rounds([], nothing, nothing, _surrogates(G, Phi, ends, space), G, ends, 0.0)
+    return Rounds([], nothing, nothing, _surrogates(G, Phi, ends, spaces), G, ends, 0.0)
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:

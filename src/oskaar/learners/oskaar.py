@@ -157,7 +157,7 @@ class OSKAAR(OnlineLearner):
     def _update(self, forecast: Any, Phi: Array, space: Space) -> None:
         self._engine.learn(forecast, Phi)
 
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Any:
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, spaces: list[Space]) -> Any:
         return self._engine.forecast_chunk(chunk, Phi, ends)
 
     def _append(self, ahead: Any) -> None:

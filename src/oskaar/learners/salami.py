@@ -24,6 +24,7 @@ from oskaar.learners.ahead import Ahead, charge, mix, rows_of
 from oskaar.learners.base import inputs_for, require_loss
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
+from oskaar.learners.charges import charges
 from oskaar.learners.company import Company, Ridges
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import FeatureExperts, KernelExperts, first_expert
@@ -296,7 +297,7 @@ class SALAMI(OnlineLearner):
         return self._experts.advice
 
     def _forecast(self, block: Block) -> Ahead:
-        ahead = self._estimate(self._begin(block, [block.n], None, self._space), 0, self._space)
+        ahead = self._estimate(self._begin(block, [block.n], None, [self._space]), 0, self._space)
         ahead.G = ahead.whole
         if self._jury is not None:
             ahead.G = mixed(self._jury.shares()[None], self._said_by_panels(ahead))
@@ -307,16 +308,16 @@ class SALAMI(OnlineLearner):
         forecast.Phi = Phi
         self._append(forecast)
 
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, space: Space) -> Ahead:
-        ahead = self._begin(chunk, ends, None if self.shifted else Phi, space)
+    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, spaces: list[Space]) -> Ahead:
+        ahead = self._begin(chunk, ends, None if self.shifted else Phi, spaces)
         everything = self._experts.everything(ahead.begun)
         if everything is not None:
-            return self._mixed(ahead, *everything, Phi, space)
+            return self._mixed(ahead, *everything, Phi, spaces)
         estimates = []
         for i, (lo, hi) in enumerate(spans(ends)):
-            self._estimate(ahead, i, space)
+            self._estimate(ahead, i, spaces[i])
             estimates.append(fit_columns(ahead.whole, Phi.shape[1]))
-            self._observe(ahead, i, Phi[lo:hi], space)
+            self._observe(ahead, i, np.ascontiguousarray(Phi[lo:hi, : spaces[i + 1].p]), spaces[i + 1])
         ahead.G = np.concatenate(estimates)
         return ahead
 
@@ -376,10 +377,12 @@ class SALAMI(OnlineLearner):
 
     # ---------------------------------------------------------------- inside
 
-    def _begin(self, chunk: Block, ends: Any, targets: Array | None, space: Space) -> Ahead:
+    def _begin(self, chunk: Block, ends: Any, targets: Array | None, spaces: list[Space]) -> Ahead:
         begun = self._experts.begin(chunk, ends, targets)
         visit = self._guests.forecast(chunk, ends, targets) if self._guests else None
-        said = self._inside(visit.estimates, space) if visit else np.zeros((0, chunk.n, 0))
+        said = np.zeros((0, chunk.n, 0))
+        if visit:
+            said = self._inside_each(visit.estimates.swapaxes(0, 1), spaces, ends).swapaxes(0, 1)
         Phi = np.zeros((0, 0)) if targets is None else targets
         return Ahead(begun, visit, self._mixture, self._world, self._changes, self._jury, said, ends, Phi)
 
@@ -394,7 +397,7 @@ class SALAMI(OnlineLearner):
         ahead.whole = ahead.blocks[-1]
         if len(guests):
             shares, _ = softmax(ahead.logs[-1])
-            said = np.tensordot(shares[1:], ahead.said[:, rows_of(ahead.ends, i)], axes=1)
+            said = np.tensordot(shares[1:], ahead.said[:, rows_of(ahead.ends, i), : space.p], axes=1)
             p = max(ahead.whole.shape[1], said.shape[1])
             ahead.whole = shares[0] * fit_columns(ahead.whole, p) + fit_columns(said, p)
         return ahead
@@ -416,22 +419,24 @@ class SALAMI(OnlineLearner):
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
-    def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, space: Space) -> Ahead:
+    def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, spaces: list[Space]) -> Ahead:
         """`_estimate` and `_observe` for rounds of one row whose estimates (rounds, kinds, S, p) are known."""
-        E = fit_columns(self._inside(E, space), Phi.shape[1])
-        losses = space.squared_norms(Phi[:, None, None] - E)
+        E = self._inside_each(E, spaces, ahead.ends)
+        losses = charges(E, Phi, spaces, ahead.ends)
         said = np.ascontiguousarray(fit_columns(ahead.said, Phi.shape[1]).transpose(1, 0, 2))
-        charged = space.squared_norms(Phi[:, None] - said)
+        charged = charges(said, Phi, spaces, ahead.ends)
+        known = [space.p for space in spaces]
 
         def own(i: int, G: Array) -> float:
-            return float(space.squared_norms(Phi[i] - G))
+            p = known[i + 1]
+            return float(spaces[i + 1].squared_norms(Phi[i, :p] - fit_columns(G, p)))
 
-        ahead.mixture, gains, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged)
+        ahead.mixture, gains, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged, known)
         ahead.blocks, ahead.logs, ahead.G = [block], list(logs), block
         if len(ahead.said):
             ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
         if ahead.world is not None:
-            ahead.world, gains, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0])
+            ahead.world, gains, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0], known)
         evidence = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
         ahead.changes = ahead.changes.through(self.rounds, starts, evidence)
         return ahead
@@ -451,6 +456,16 @@ class SALAMI(OnlineLearner):
         if norms.max() <= 1.0:
             return E
         inside: Array = E / np.maximum(norms, 1.0)[..., None]
+        return inside
+
+    def _inside_each(self, E: Array, spaces: list[Space], ends: Any) -> Array:
+        """`_inside` for estimates (rows, ..., p) of several rounds, in the coordinates known before each of them."""
+        if not spaces[0].grows:
+            return self._inside(E, spaces[0])
+        inside = E.copy()
+        for (lo, hi), space in zip(spans(ends), spaces, strict=False):
+            here = E[lo:hi, ..., : space.p]
+            inside[lo:hi, ..., : space.p] = fit_columns(self._inside(here, space), here.shape[-1])
         return inside
 
     def _alive(self) -> NDArray[np.int64]:

@@ -103,6 +103,9 @@ class Space(ABC):
     parts: bool = False
     """True: a round is a block of rows, answered by `decode_round`."""
 
+    grows: bool = True
+    """Whether `extended` may make another space: labels bring coordinates, or what decoding depends on."""
+
     exact: bool = True
     """Whether decoding finds the best of all answers there are, those not seen yet included."""
 
@@ -152,6 +155,8 @@ class Space(ABC):
 
 class FixedSpace(Space):
     """All p coordinates of a loss from the first round on."""
+
+    grows = False
 
     def __init__(self, loss: Loss) -> None:
         self.loss = loss

@@ -46,6 +46,7 @@ class LearnedChain(FixedSpace):
     """
 
     loss: Sequence
+    grows = True
 
     def __init__(self, loss: Sequence, table: Array | None = None, tail: Any = None) -> None:
         super().__init__(loss)

@@ -38,6 +38,8 @@ class SizedSpace(FixedSpace):
     (0.0, 1.0, 1.0)
     """
 
+    grows = True
+
     def __init__(self, loss: SizedLoss, largest: int = 0) -> None:
         super().__init__(loss)
         self.sized, self.largest = loss, largest

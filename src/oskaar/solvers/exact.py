@@ -124,8 +124,7 @@ class ExactSolver:
         """
         W = self.factor.forward(B)
         R = self._chunk_root(D, W)
-        past = fit_columns(W @ self.C.view, Phi.shape[1])
-        C, E, G = in_turn(R, past, Phi, ends, self.lam, self.shifted)
+        C, E, G = in_turn(R, W @ self.C.view, Phi, ends, self.lam, self.shifted)
         return Chunk(G, W, R, C, E, ends)
 
     def append(self, chunk: Chunk) -> None:

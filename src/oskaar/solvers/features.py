@@ -117,7 +117,7 @@ class FeatureSolver:
             return replace(forecast, H=target)
         U, W, M = self._past(Z)
         R = root(U, W)
-        C, E, G = in_turn(R, fit_columns(M, Phi.shape[1]), Phi, ends, 1.0, self.shifted)
+        C, E, G = in_turn(R, M, Phi, ends, 1.0, self.shifted)
         targets = 2 * Phi - G if self.shifted else Phi
         return FeatureForecast(G, Z, U, W, R, E, C, targets, ends)
 

@@ -2,9 +2,9 @@ r"""Rounds of one row to come for a stack of experts, when their targets are kno
 
 Over the rows that an expert lives for, with U = Z F^-T and the mean M of `StackBlock`, all at once:
 
-    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   d = diag R,   G_i = (H_i - d_i C_i) / d_i^2            (1)
+    R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   d = diag R,   G_i = (M_i + sum_{j<i} R_ij C_j) / d_i^2   (1)
 
-where H_i - d_i C_i = M_i + sum_{j<i} R_ij C_j is what the rows before row i say of it.
+M_i + sum_{j<i} R_ij C_j is also H_i - d_i C_i, but that leaves rounding of the row's own target, which a tie would show.
 
 Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
 block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
+from oskaar.solvers.chunks import tiles
 from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
 from oskaar.solvers.triangles import divide, root, unit_root, whitened_wider
@@ -33,7 +34,8 @@ class KnownBlock(StackBlock):
     def __init__(
         self, stack: Stack, features: dict[int, Array], births: Any, H: Array, lives: NDArray[np.int64]
     ) -> None:
-        self.targets, self.lives = H, lives
+        self.columns = tiles(stack.B.shape[2], H.shape[1])
+        self.targets, self.lives = fit_columns(H, self.columns[-1].stop), lives
         super().__init__(stack, features, range(1, len(H) + 1), births)
         self.H = H
 
@@ -43,8 +45,9 @@ class KnownBlock(StackBlock):
     def _prepare(self, stack: Stack) -> None:
         self.lanes = np.array(lanes_of(self.births, self.lives[self.slots :]), dtype=np.int64)
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
-        self.C, self.d = np.empty((*shape, self.targets.shape[1])), np.ones(shape)
-        self.C[:] = self.targets  # C = H - M, before it is divided by R
+        self.C, self.means = np.zeros((2, *shape, self.targets.shape[1]))
+        self.d = np.ones(shape)
+        self.before = np.tri(self.n, k=-1).T.copy().T  # in the order of R
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
@@ -53,15 +56,15 @@ class KnownBlock(StackBlock):
 
     def _live_on(self, stack: Stack, slot: int, n: int) -> None:
         """(1) for the experts of a slot, over n rows."""
-        Z, m, d = self.features[stack.versions[slot]][:n], stack.open, stack.Gram.shape[1]
-        Theta, C = (fit_columns(A, self.targets.shape[1]) for A in (stack.Theta[slot], stack.C[slot, :, :m]))
+        Z, m = self.features[stack.versions[slot]][:n], stack.open
+        d, known = stack.B.shape[1:]
         for l, lam in enumerate(stack.lams):
             U = whitened_wider(stack.F[slot, l], Z, lam)
-            old, W, gap = U[:, :d], U[:, :0], self.C[slot, l, :n]
-            gap -= old @ Theta[l]
+            old, W, M = U[:, :d], U[:, :0], self.means[slot, l, :n, :known]
+            M += old @ stack.Theta[slot, l]
             if m:
                 W = old @ stack.U[slot, l, :m].T @ stack.J[slot, l, :m, :m].T
-                gap -= W @ C[l]
+                M += W @ stack.C[slot, l, :m]
             self._divide(slot, l, root(U, W))
             if n == self.n and not self.folds:
                 self.kept[slot, l] = U, W
@@ -75,7 +78,7 @@ class KnownBlock(StackBlock):
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
             R, C = unit_root(gram), H.copy()
-            divide(R, C)
+            self.means[slot, l, :n] = self._solved(R, np.tril(R[-n:], len(R) - n - 1), C)
             self.C[slot, l, :n], self.d[slot, l, :n] = C[-n:], R.diagonal()[-n:]
 
     def _be_born(self, lams: Array) -> None:
@@ -91,11 +94,26 @@ class KnownBlock(StackBlock):
                 self._divide(lane, l, unit_root((gram * mine).T))
 
     def _divide(self, where: int, l: int, R: Array) -> None:
-        """C = R^-1 (H - M), and d."""
-        divide(R, self.C[where, l, : len(R)])
-        self.d[where, l, : len(R)] = R.diagonal()
+        """C = R^-1 (H - M), d, and the means M_i + sum_{j<i} R_ij C_j, for which M is there."""
+        n = len(R)
+        C, means = self.C[where, l, :n], self.means[where, l, :n]
+        np.subtract(self.targets[:n], means, out=C)
+        means += self._solved(R, R * self.before[:n, :n], C)
+        self.d[where, l, :n] = R.diagonal()
         if not self.folds:
             self.roots[where, l] = R
+
+    def _solved(self, R: Array, before: Array, C: Array) -> Array:
+        """Turn C into R^-1 C; what it then adds to rows, by their part of R before the diagonal."""
+        if len(self.columns) == 1:
+            divide(R, C)
+            return before @ C
+        added = np.empty((len(before), C.shape[1]))
+        for part in self.columns:
+            tile = C[:, part].copy()
+            divide(R, tile)
+            C[:, part], added[:, part] = tile, before @ tile
+        return added
 
     def known_estimates(self, who: Any) -> Array:
         """What experts `who` (n, S) say of each row, (n, L, S, p)."""
@@ -103,11 +121,9 @@ class KnownBlock(StackBlock):
         (_, L, n, p), i = self.C.shape, np.arange(self.n)[:, None, None]
         each = (where[:, None] * L + np.arange(L)[:, None]) * n + i
         d = self.d.ravel().take(each)[..., None]
-        estimates: Array = self.C.reshape(-1, p).take(each, axis=0)
-        estimates *= -d
-        estimates += self.targets[:, None, None]
+        estimates: Array = self.means.reshape(-1, p).take(each, axis=0)
         estimates /= d * d  # (1)
-        return estimates
+        return estimates[..., : self.p]
 
     def observe(self, i: int, H: Array) -> None:
         """Nothing that is not known."""
