@@ -104,7 +104,8 @@ class OnlineLearner(Predictor):
         """The estimates G for several rounds, each after the labels of those before it. Changes nothing.
 
         spaces[i] is known before label i, spaces[i + 1] after it. To the last bit, the estimate of round i does not
-        depend on label i or later ones: no sum goes over coordinates that they bring. Raises LinAlgError where the rounds have to go in turn.
+        depend on label i or later ones: no sum goes over coordinates that they bring.
+        Raises LinAlgError where the rounds have to go in turn.
         """
 
     @abstractmethod

@@ -91,12 +91,12 @@ def best_label(Y: Array, D: Array, G: Array) -> Array:
 
 def _risks_of_labels(D: Array, G: Array) -> Array:
     """f at the labels, then opposite to them: (n, 2 p)."""
-    return np.concatenate([G @ D**2, G @ (np.pi - D) ** 2], axis=1)
+    return np.concatenate([_by_row(G, D**2), _by_row(G, (np.pi - D) ** 2)], axis=1)
 
 
 def _searched(Y: Array, D: Array, G: Array) -> Array:
     n, dim = len(G), Y.shape[1]
-    means = G @ Y
+    means = _by_row(G, Y)
     norms = np.linalg.norm(means, axis=1, keepdims=True)
     means = np.where(norms > 0, means / np.where(norms > 0, norms, 1.0), np.eye(dim)[0])
     picked = _apart(D, G)
@@ -119,6 +119,12 @@ def _apart(D: Array, G: Array) -> Array:
         F = np.where(wide[picked[-1]] < _APART, np.inf, F)
         picked.append(np.where(np.isfinite(F).any(axis=1), np.argmin(F, axis=1), picked[0]))
     return np.stack(picked, axis=1)
+
+
+def _by_row(A: Array, B: Array) -> Array:
+    """A B, a product for each row: its rounding must not depend on which other rows are still on their way."""
+    products: Array = (A[:, None] @ B)[:, 0]
+    return products
 
 
 def _risks(Y: Array, Z: Array, G: Array) -> Array:
@@ -164,8 +170,8 @@ def _newton(Y: Array, outer: Array, Z: Array, G: Array, scale: Array) -> tuple[A
     bent = ratio * cosine  # d cot d
     weights = np.where(small, 1 / 3 + 2 * d**2 / 15, (1 - bent) / sine**2) * smooth
     P = np.eye(dim) - Z[:, :, None] * Z[:, None, :]
-    grad = -2 * np.einsum("rij,rj->ri", P, (G * ratio) @ Y)  # (1)
-    H = ((G * weights) @ outer).reshape(-1, dim, dim)
+    grad = -2 * np.einsum("rij,rj->ri", P, _by_row(G * ratio, Y))  # (1)
+    H = _by_row(G * weights, outer).reshape(-1, dim, dim)
     H = 2 * (P @ H @ P + (G * bent).sum(axis=1)[:, None, None] * P)  # (2)
     values, vectors = np.linalg.eigh((H + H.transpose(0, 2, 1)) / 2)
     along = np.einsum("rij,ri->rj", vectors, grad) / np.maximum(np.abs(values), 1e-6 * scale[:, None] + 1e-300)

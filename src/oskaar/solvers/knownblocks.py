@@ -4,7 +4,7 @@ Over the rows that an expert lives for, with U = Z F^-T and the mean M of `Stack
 
     R R^T = I + U U^T - W W^T,   C = R^-1 (H - M),   d = diag R,   G_i = (M_i + sum_{j<i} R_ij C_j) / d_i^2   (1)
 
-M_i + sum_{j<i} R_ij C_j is also H_i - d_i C_i, but that leaves rounding of the row's own target, which a tie would show.
+M_i + sum_{j<i} R_ij C_j is also H_i - d_i C_i, but that leaves rounding of the row's own target, which decides ties.
 
 Births have F = sqrt(lam) I and nothing before them. Those that follow one another share a lane, in which U U^T is
 block diagonal: one R for all of them. Experts that a stack has put off are as if born before the block.
