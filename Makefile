@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports
+BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
 
 .PHONY: demo docs test test-slow lint bench plots theory study clean
 
@@ -26,7 +26,7 @@ lint: $(STAMP)-dev
 	$(VENV)/bin/lint-imports --no-logo
 
 test: lint
-	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -q
+	$(RUN) -m pytest -n 2 -q
 
 test-slow: $(STAMP)-dev
 	$(RUN) -m pytest -q -m "slow or not slow"
@@ -36,10 +36,10 @@ bench: $(STAMP)-bench
 
 plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
-	OPENBLAS_NUM_THREADS=1 $(RUN) examples/tutorial_pictures.py
+	$(RUN) examples/tutorial_pictures.py
 
 theory: $(STAMP)-bench
-	OPENBLAS_NUM_THREADS=1 $(RUN) examples/theory
+	$(RUN) examples/theory
 
 study: $(STAMP)-study
 	$(RUN) -m study --jobs 2 --docs

@@ -120,7 +120,7 @@ def beside_river(rounds=6000):
 
 
 def restarts(rounds):
-    """In time of the process (set OPENBLAS_NUM_THREADS=1): long and short calls suffer alike on a busy machine."""
+    """In time of the process: long and short calls suffer alike on a busy machine."""
     learners = {
         "OSKAAR": OSKAAR(losses.ZeroOne(P), KERNEL, budget=D),
         "SALAMI, one lam": SALAMI(losses.ZeroOne(P), KERNEL, lam=1.0, budget=D),

@@ -1,6 +1,6 @@
 """SALAMI with every restart alive: against a compiled rank-one loop, and against the literal algorithm.
 
-Run on one BLAS thread:  OPENBLAS_NUM_THREADS=1 python salami.py [--large]
+Run:  python salami.py [--large]. All sides have one BLAS thread.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from common import best_of, report
 from replay import stream
 
 from oskaar import OSKAAR, SALAMI, kernels, losses, replay
+from oskaar.threads import one_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import naive
@@ -176,6 +177,7 @@ def _inverse_times(solver, Z, first=0):
     return np.vstack([P.T @ W[:hi] for P, _, hi in solver.factor._columns()])
 
 
+@one_thread
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--large", action="store_true", help="also T = 10000: minutes")

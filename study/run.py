@@ -25,6 +25,7 @@ CAP = 20.0
 PATIENCE = 10.0
 """A run is ended from outside after so many times its cap in wall time, tuning included, and a minute."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""One thread for all methods alike."""
 OUR_CODE = ("src/oskaar", "study/ours.py", "study/baselines.py")
 READERS = tuple(
     f"benchmarks/{name}.py"

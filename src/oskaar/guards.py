@@ -1,4 +1,4 @@
-"""What keeps a learner whole: ctrl-C waits until a round is learned, and threads take turns.
+"""What keeps a learner whole: ctrl-C waits until a round is learned, and threads take turns, on one BLAS thread.
 
 Python runs the handler of a signal between two steps of the main thread, anywhere. `uninterrupted` puts a handler
 in place that only takes a note, and sends the signal again when the block is over, to whoever handled it before.
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import wraps
 from types import FrameType
 from typing import Any, TypeVar, cast
+
+from oskaar.threads import one_thread
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -63,10 +65,15 @@ class uninterrupted:
 
 
 def exclusive(method: Method) -> Method:
-    """A method that one thread at a time may run on an object, which holds a reentrant lock `_lock`.
+    """A method that one thread at a time may run on an object, with one BLAS thread (`oskaar.threads`).
 
-    It refuses a learner that an error has left in the middle of a round.
+    The object holds a reentrant lock `_lock`. A learner that an error has left in the middle of a round is refused.
     """
+    return locked(one_thread(method))
+
+
+def locked(method: Method) -> Method:
+    """As `exclusive`, with as many BLAS threads as the user has set: for large factorisations."""
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:

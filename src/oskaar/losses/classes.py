@@ -9,6 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, one_hot, require_hashable
+from oskaar.threads import one_thread
 
 
 class ZeroOne(Loss):
@@ -175,6 +176,7 @@ class CostMatrix(Loss):
         """The output of the smallest <psi(z), g>."""
         return self.decode_many(np.asarray(g)[None, :])[0]
 
+    @one_thread
     def decode_many(self, G: Array) -> list[Any]:
         """The output of the smallest <psi(z), g> for each row."""
         return [self._outputs.names[i] for i in first_best(-G @ self._psi.T)]

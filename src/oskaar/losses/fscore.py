@@ -11,6 +11,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best
 from oskaar.losses.subsets import SubsetLoss, sets_of, top
+from oskaar.threads import one_thread
 
 _CHUNK = 500_000
 """Numbers that a vectorised decoder holds at a time."""
@@ -102,6 +103,7 @@ class F1(SubsetLoss):
         sizes = np.flatnonzero(H.any(axis=(0, 2)))  # blocks of zeros add nothing
         return self.best_sets(H if len(sizes) == k else H[:, sizes], sizes + 1, G[:, 0])
 
+    @one_thread
     def best_sets(self, H: Array, sizes: Any, empty: Array) -> list[frozenset[int]]:
         """The best sets for blocks H (n, sizes, k) and the coordinates (n,) of the empty set."""
         m = np.arange(max(1, self.at_least), self.at_most + 1)

@@ -21,6 +21,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import first_best
+from oskaar.threads import one_thread
 
 _STARTS = 6
 """Labels and opposites that a search starts from."""
@@ -76,6 +77,7 @@ def on_circle(angles: Array, G: Array) -> Array:
     return found
 
 
+@one_thread
 def on_sphere(Y: Array, D: Array, G: Array) -> Array:
     """Points (n, dim) of low risk for weights G (n, p) on labels Y (p, dim) with arcs D between them, dim >= 3."""
     step = max(1, _CHUNK // (len(Y) * (_STARTS + 3)))
@@ -83,6 +85,7 @@ def on_sphere(Y: Array, D: Array, G: Array) -> Array:
     return np.concatenate(found) if found else np.zeros((0, Y.shape[1]))
 
 
+@one_thread
 def best_label(Y: Array, D: Array, G: Array) -> Array:
     """The best of the labels and their opposites for each row."""
     found: Array = np.concatenate([Y, -Y])[first_best(-_risks_of_labels(D, G))]

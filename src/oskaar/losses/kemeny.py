@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.threads import one_thread
 
 MOST_BY_SUBSETS = 14
 """Above this number of items, (c)."""
@@ -31,6 +32,7 @@ _CHUNK = 4_000_000
 """Numbers in a table of (1): problems side by side are what makes its steps fast."""
 
 
+@one_thread
 def best_orders(A: Array, time_limit: float | None = None) -> tuple[Any, Array]:
     """The best order for each of many A (m, n, n): orders (m, n), best item first, and the gaps (m,).
 

@@ -11,6 +11,7 @@ import numpy as np
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Space, first_best, one_hot
 from oskaar.losses.subsets import SubsetLoss, sets_of
+from oskaar.threads import one_thread
 
 _EXACT = 12
 """Up to so many labels, Jaccard's decoder looks at every set."""
@@ -66,6 +67,7 @@ class Jaccard(SubsetLoss):
         """The best set."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
+    @one_thread
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The best set for each row."""
         places = self.grid @ (1 << np.arange(self.n_labels))
@@ -125,6 +127,7 @@ class SeenSets(Space):
         """One-hot rows."""
         return one_hot([self.positions[y] for y in ys], self.p)
 
+    @one_thread
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The best set for each row, or, for many labels, a good one."""
         if not self.loss.listed:

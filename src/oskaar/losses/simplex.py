@@ -10,6 +10,7 @@ import numpy as np
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Loss, Space, first_best, one_hot
 from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.threads import one_thread
 
 
 class _Distributions(Loss):
@@ -193,6 +194,7 @@ class SeenDistributions(Space):
         """One-hot rows."""
         return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
 
+    @one_thread
     def decode_many(self, G: Array) -> list[Array]:
         """The candidate of the largest weighted overlap."""
         uniform = np.full(self.n, 1 / self.n)

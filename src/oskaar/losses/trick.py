@@ -15,6 +15,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Loss, Space, first_best, one_hot, require_hashable
+from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
 
@@ -176,6 +177,7 @@ class SeenLabels(Space):
         """One-hot rows."""
         return one_hot([self.positions[label_key(y)] for y in ys], self.p)
 
+    @one_thread
     def decode_many(self, G: Array) -> list[Any]:
         """The candidate of the least weighted loss, None while there is none."""
         if not self.pool:
