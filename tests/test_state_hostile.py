@@ -1,7 +1,11 @@
 """Files that are damaged or hostile are refused with a StateError, and nothing in them is executed."""
 
 import io
+import json
 import os
+import re
+import subprocess
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -14,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, StateError, kernels, losses
+from oskaar import OSKAAR, SALAMI, StateError, features, kernels, losses
 from oskaar.learners import Predictor
-from oskaar.state import files
+from oskaar.state import limits
 
 EXAMPLES = int(os.environ.get("OSKAAR_EXAMPLES", "15"))
 """Of each kind of damage to each file; OSKAAR_EXAMPLES=2000 for a long run."""
@@ -287,7 +291,7 @@ def test_an_allowed_module_is_no_way_to_others():
         ("salami", "Ridges", "kernel", 77, "."),
         ("salami", "Jury", "sums", None, "."),
         ("salami", "Jury", "worst", None, "not the state"),
-        ("salami", "Jury", "worst", float("inf"), "tally"),
+        ("salami", "Jury", "worst", float("inf"), "must be finite"),
         ("geometric", "StartSolver", "rows", 4, "expert"),
         ("restarted budget", "FeatureExperts", "maps", None, "maps"),
         ("restarted budget", "Stack", "open", 1000, "open"),
@@ -362,16 +366,93 @@ def test_members_that_are_amiss():
 
 def test_bombs(monkeypatch):
     """What unpacks to much more than the file is refused before that, and a lie about the size is caught."""
-    monkeypatch.setattr(files, "SAFE", 2**20)
+    monkeypatch.setattr(limits, "SAFE", 2**20)
     manifest, arrays = taken_apart(DATA["oskaar"])
     refused(together(manifest, [*arrays, packed(np.zeros(2**21))]), "unpacks to")
     refused(together({**manifest, "nodes": " " * 2**19}, arrays))
-    refused(DATA["oskaar"], "pass max_bytes", max_bytes=1000)
+    refused(DATA["oskaar"], "pass a larger max_bytes", max_bytes=1000)
     raw = together(manifest, [packed(np.zeros(2**15)), *arrays[1:]])
     size = (2**15 * 8 + 128).to_bytes(4, "little")
     assert raw.count(size) >= 1
     for lie in (100, 2**15 * 4, 2**15 * 8 + 136):
         refused(raw.replace(size, lie.to_bytes(4, "little")))
+
+
+def hostile(*arguments, seconds=600):
+    """What became of the files of tests/hostile.py, which reads them with 200 MB to spare."""
+    program = Path(__file__).with_name("hostile.py")
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(
+        [sys.executable, program, *arguments],
+        capture_output=True,
+        env=environment,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+    assert run.returncode == 0, f"{run.stdout[-300:]}{run.stderr[-2000:]}"
+    return run.stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+def test_small_files_that_ask_for_much():
+    """Each is refused, in little memory, and none hangs."""
+    lines = hostile("attacks")
+    assert len(lines) >= 40
+    assert [line for line in lines if ": refused (" not in line] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+@pytest.mark.parametrize("count", [150, pytest.param(30_000, marks=pytest.mark.slow)])
+def test_files_at_random(count):
+    """Refused, or a learner; in little memory, and none hangs."""
+    lines = hostile("fuzz", str(np.random.default_rng().integers(2**31) if count > 1000 else 7), str(count))
+    assert len(lines) == count
+    became = {line.split(": ", 1)[1] for line in lines}
+    assert "refused" in became
+    assert became <= {"refused", "OSKAAR", "SALAMI"}
+
+
+def test_large_learners_load():
+    """Limits grow with the file: many classes, names and tickets, and a young learner whose arrays are mostly 0."""
+    n = 20_000
+    classes = oskaar.MostFrequent(losses.ZeroOne()).fit([[0]] * n, [(i, i % 7, "x") for i in range(n)])
+    assert len(oskaar.from_bytes(classes.to_bytes())._counts) == n
+    tickets = OSKAAR(losses.ZeroOne("ab"), features=features.Linear())
+    tickets.learn_one({f"w{i}": 1.0 for i in range(n)}, "a")
+    answers = [tickets.ask({"w1": float(i)})[0] for i in range(500)]
+    assert oskaar.from_bytes(tickets.to_bytes()).open_tickets == answers
+    words = OSKAAR(losses.ZeroOne("ab"), kernels.Pairwise(saved.overlap))
+    words.learn_many([("[" * 50, '{,,"' * 50, str(i)) for i in range(100)], "ab" * 50)
+    assert oskaar.from_bytes(words.to_bytes(), allow=["saved"]).rounds == 100
+
+
+def test_a_limit_can_be_raised(monkeypatch):
+    """The number in the message is enough."""
+    monkeypatch.setattr(limits, "SAFE", 2**15)
+    learner = OSKAAR(losses.ZeroOne(2), kernels.Linear()).fit(np.zeros((600, 40)), [0, 1] * 300)
+    data = together(*taken_apart(learner.to_bytes()))
+    enough = None
+    for _ in range(9):  # room to grow is asked for array by array
+        try:
+            again = oskaar.from_bytes(data, max_bytes=enough)
+            break
+        except StateError as error:
+            enough = int(re.search("max_bytes=([0-9]+)", str(error))[1])
+    assert enough > 2**15
+    assert again.rounds == 600
+
+
+def test_a_scan_sees_what_json_sees():
+    """In pieces of any size, with texts that hold brackets, quotes and backslashes."""
+    text = json.dumps([{"a[": 'b{"', "\\": ['\\"[', "x\\"]}, [[1, 2], "}", "\\\\"], '"' * 5]).encode()
+    costs = set()
+    for size in range(1, len(text) + 1):
+        scan = limits.Scan(10**9)
+        for first in range(0, len(text), size):
+            scan.add(text[first : first + size])
+        costs.add(scan.cost)
+    assert costs == {2 * len(text) + 240 * 1 + 64 * 4 + 40 * 7 + 25 * 16}
 
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.oskaar"))

@@ -528,7 +528,7 @@ class OnlineLearner(Predictor):
         state.require_count(self.rounds, "rounds")
         state.require_count(self._space.p, "the coordinates")
         for name in ("total_loss", "regret", "surrogate_loss"):
-            state.require(np.isfinite(getattr(self, name)), f"{name} must be finite")
+            state.require_number(getattr(self, name), name)
         state.require(self._torn is False and self._memo is None, "it was stopped in the middle of a round")
 
     def __getstate__(self) -> dict[str, Any]:

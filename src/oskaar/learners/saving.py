@@ -16,7 +16,8 @@ def load(path: str | os.PathLike[str], allow: Allowed = None, max_bytes: int | N
     allow: modules whose classes and functions the file may name, such as ["mypackage.losses"], or the things
         themselves, as {"mypackage.losses:turns": turns}. Needed for a loss, a kernel or a learner of one's own;
         oskaar's need nothing.
-    max_bytes: read no file that unpacks to more; None is 1 GiB, or 4 times the size of the file where that is more.
+    max_bytes: read no file that takes more memory; None is 128 MiB, or a multiple of the size of the file where
+        that is more (docs/state.md).
 
     Nothing in the file is executed. A file that is damaged, hostile or of a newer format is a `StateError`.
 
@@ -50,5 +51,6 @@ def _checked(thing: Any) -> Any:
     except (state.StateError, MemoryError):
         raise
     except Exception as error:
-        raise state.StateError(f"the file is not the state of a learner: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {error!s:.200}"
+        raise state.StateError(f"the file is not the state of a learner: {reason}") from error
     return thing

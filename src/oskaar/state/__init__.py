@@ -7,12 +7,12 @@ from oskaar.lazy import lazily
 if TYPE_CHECKING:
     from oskaar.state.errors import StateError
     from oskaar.state.files import from_bytes, load, save, to_bytes
-    from oskaar.state.valid import require, require_count, require_kind, require_maps
+    from oskaar.state.valid import require, require_count, require_kind, require_maps, require_number
 
 _HOMES = {
     "errors": "StateError",
     "files": "from_bytes load save to_bytes",
-    "valid": "require require_count require_kind require_maps",
+    "valid": "require require_count require_kind require_maps require_number",
 }
 __getattr__ = lazily(__name__, _HOMES)
 
@@ -29,6 +29,7 @@ __all__ = [
     "require_count",
     "require_kind",
     "require_maps",
+    "require_number",
     "save",
     "to_bytes",
 ]

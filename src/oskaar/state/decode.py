@@ -1,10 +1,14 @@
-"""Nodes and arrays back into objects. Nothing is executed but oskaar's own code and what the caller allows."""
+"""Nodes and arrays back into objects. Nothing is executed but oskaar's own code and what the caller allows.
+
+Before an object is made, `state.limits` is asked for what it takes: a few bytes can ask for much.
+"""
 
 from __future__ import annotations
 
 import enum
+import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,6 +17,7 @@ import numpy as np
 from oskaar.arrays import Growing, Sheet
 from oskaar.state.encode import room
 from oskaar.state.errors import StateError
+from oskaar.state.limits import PIECE, Limits, Size, require_hashable, require_quick, shown
 from oskaar.state.names import Allowed, own_names, resolve
 from oskaar.state.valid import require_valid
 
@@ -20,9 +25,11 @@ from oskaar.state.valid import require_valid
 class Decoder:
     """Reads nodes in their order; `arrays` are those of the file."""
 
-    def __init__(self, arrays: list[np.ndarray[Any, Any]], allow: Allowed) -> None:
-        self.arrays, self.allow = arrays, allow
+    def __init__(self, arrays: list[np.ndarray[Any, Any]], allow: Allowed, limits: Limits) -> None:
+        self.arrays, self.allow, self.limits = arrays, allow, limits
         self.things: list[Any] = []
+        self._sizes: list[Size] = []
+        self._size, self._bytes = Size(), 0  # of the node that is read: its values, and what it holds itself
         self._used: set[int] = set()
         self._once: dict[str, str] = {}  # equal texts are one object
         self._own = own_names()
@@ -31,11 +38,13 @@ class Decoder:
         """The object that `root` is."""
         for node in nodes:
             if not isinstance(node, dict) or not node:
-                raise StateError(f"a node must be an object with one kind, got {node!r:.80}.")
+                raise StateError(f"a node must be an object with one kind, got {shown(node)}.")
             kind = next(iter(node))
             if kind not in _READERS:
-                raise StateError(f"there is no kind of node {kind!r}.")
+                raise StateError(f"there is no kind of node {shown(kind)}.")
+            self._size, self._bytes = Size(), 0
             self.things.append(_READERS[kind](self, node[kind], node))
+            self._sizes.append(self._size.closed(self.limits, self._bytes, kind == "is"))
         return self.value(root)
 
     def value(self, value: Any) -> Any:
@@ -43,28 +52,62 @@ class Decoder:
         if not isinstance(value, list):
             if isinstance(value, dict):
                 raise StateError("a value must be plain or [place of a node before it], got an object.")
+            self._size.add_text(value)
             return self._once.setdefault(value, value) if type(value) is str else value
         if len(value) != 1 or type(value[0]) is not int or not 0 <= value[0] < len(self.things):
-            raise StateError(f"a value must be plain or [place of a node before it], got {value!r:.80}.")
+            got = shown(value[0]) if len(value) == 1 else shown(value)
+            raise StateError(f"a value must be plain or [place of a node before it], got {got}.")
+        self._size.add(self._sizes[value[0]])
         return self.things[value[0]]
 
     def values(self, values: Any) -> list[Any]:
         """Several values."""
         return [self.value(value) for value in values]
 
+    def keys(self, values: Any) -> list[Any]:
+        """Values that will be hashed, at most once each."""
+        before, weights, things = self._size.all, [], []
+        for value in values:
+            things.append(self.value(value))
+            weights.append(self._size.all - before)
+            before = self._size.all
+        require_hashable(things, weights, self.limits)
+        return things
+
     def array(self, place: Any) -> np.ndarray[Any, Any]:
         """An array of the file, which is used once."""
         if type(place) is not int or not 0 <= place < len(self.arrays) or place in self._used:
-            raise StateError(f"a node asks for array {place!r}: there is none, or it is used already.")
+            raise StateError(f"a node asks for array {shown(place)}: there is none, or it is used already.")
         self._used.add(place)
+        self._bytes += self.arrays[place].nbytes
         return self.arrays[place]
 
     def named(self, name: Any, kind: type | tuple[type, ...]) -> Any:
         """A class or a function, by name."""
         thing = resolve(name, self._own, self.allow)
         if not isinstance(thing, kind):
-            raise StateError(f"{name!r} must be a {kind}, it is {thing!r}.")
+            raise StateError(f"{shown(name)} must be a {kind}, it is {shown(thing)}.")
         return thing
+
+    def text(self, text: Any) -> str:
+        """A text that is a node of its own."""
+        if type(text) is not str:
+            raise StateError(f"bytes and large numbers must be texts, got {shown(text)}.")
+        self._bytes += len(text)
+        return text
+
+    def _set(self, values: Any) -> set[Any]:
+        things, made = self.keys(values), set[Any]()
+        for piece in _pieces(things):
+            made.update(piece)
+        return made
+
+    def _dict(self, items: Any) -> dict[Any, Any]:
+        keys = self.keys(key for key, _ in items)
+        values, made = self.values(value for _, value in items), dict[Any, Any]()
+        for piece in _pieces(list(zip(keys, values, strict=True))):
+            made.update(piece)
+        return made
 
     def _plain(self, place: Any, node: Mapping[str, Any]) -> Any:
         array = self.array(place)
@@ -83,7 +126,10 @@ class Decoder:
         from scipy.sparse import csr_array, csr_matrix
 
         matrix, shape, *parts = content
-        rows = (csr_matrix if matrix else csr_array)(tuple(self.values(parts)), shape=tuple(shape))
+        arrays = self.values(parts)
+        self.limits.spend(self._size.all)
+        self.limits.take(sum(part.nbytes for part in arrays if part.dtype != np.int32 and part.dtype.kind != "f"))
+        rows = (csr_matrix if matrix else csr_array)(tuple(arrays), shape=tuple(shape))
         rows.check_format(full_check=True)
         return rows
 
@@ -105,9 +151,12 @@ class Decoder:
         view = self.array(place)
         if view.ndim != 2 or len(have) != 2 or not np.isfinite(view).all():
             raise StateError(f"a matrix that grows must be finite with two dimensions, got shape {view.shape}.")
+        if not all(type(count) is int for count in have):
+            raise StateError("the room of a matrix that grows must be two whole numbers.")
         rows, columns = room(view.shape, tuple(have))
         if (rows, columns) == view.shape:
             return view, view
+        self.limits.take(view.dtype.itemsize * (rows * columns - view.size))
         buffer = np.empty((rows, columns), dtype=view.dtype)
         buffer[: view.shape[0], : view.shape[1]] = view
         return buffer[: view.shape[0], : view.shape[1]], buffer
@@ -115,8 +164,12 @@ class Decoder:
     def _instance(self, name: Any, node: Mapping[str, Any]) -> Any:
         cls = self.named(name, type)
         own = self._own.get(name) is cls
+        if cls in (Growing, Sheet):
+            raise StateError(f"a {cls.__name__} is written as a node of its own kind.")
         thing: Any = object.__new__(cls) if own else cls.__new__(cls)
         state = self.value(node["state"])
+        several = len(state) if isinstance(state, dict) else 0
+        self.limits.spend(self._size.plain + 32 * several)  # what is checked, also where others share it
         if own or state is None or isinstance(state, dict):
             state = _attributes(cls, {} if state is None else state)
         if hasattr(cls, "__setstate__"):
@@ -134,23 +187,25 @@ class Decoder:
         cls = self.named(content[0], type)
         items = self.values(content[1])
         if not (issubclass(cls, tuple) and len(getattr(cls, "_fields", ())) == len(items)):
-            raise StateError(f"{content[0]!r} is not a tuple of {len(items)} named fields.")
+            raise StateError(f"{shown(content[0])} is not a tuple of {len(items)} named fields.")
         return tuple.__new__(cls, items)
 
     def _enum(self, content: Any, node: Any) -> Any:
         cls = self.named(content[0], type)
         if not issubclass(cls, enum.Enum):
-            raise StateError(f"{content[0]!r} is not an enumeration.")
+            raise StateError(f"{shown(content[0])} is not an enumeration.")
         return cls[content[1]]
 
     def _function(self, name: Any, node: Any) -> Any:
         function = self.named(name, object)
         if isinstance(function, type) or not callable(function):
-            raise StateError(f"{name!r} must be a function, it is {function!r}.")
+            raise StateError(f"{shown(name)} must be a function, it is {shown(function)}.")
         return function
 
     def _partial(self, content: Any, node: Any) -> Any:
         function, args, keywords = self.values(content)
+        if isinstance(function, partial):  # Python makes one of two, and so could many in a row become very long
+            raise StateError("a partial of a partial is one partial.")
         return partial(function, *args, **keywords)
 
 
@@ -161,8 +216,16 @@ def _attributes(cls: type, state: Any) -> dict[str, Any]:
     for name in state:
         known = getattr(cls, name, None)
         if name.startswith("__") or isinstance(known, property) or (callable(known) and not isinstance(known, type)):
-            raise StateError(f"{cls.__name__}.{name} is not an attribute that a file may set.")
+            raise StateError(f"{cls.__name__}.{name[:80]} is not an attribute that a file may set.")
     return state
+
+
+def _pieces(things: list[Any]) -> Iterator[list[Any]]:
+    """The keys of a table, a few at a time, while they go in as quickly as keys do."""
+    since = time.thread_time()
+    for first in range(0, len(things), PIECE):
+        yield things[first : first + PIECE]
+        require_quick(first, since)
 
 
 def _scalar(decoder: Decoder, place: Any, node: Any) -> Any:
@@ -174,19 +237,19 @@ def _scalar(decoder: Decoder, place: Any, node: Any) -> Any:
 
 def _float(decoder: Decoder, text: Any, node: Any) -> float:
     if text not in ("nan", "inf", "-inf"):
-        raise StateError(f"a float in words must be nan, inf or -inf, got {text!r:.80}.")
+        raise StateError(f"a float in words must be nan, inf or -inf, got {shown(text)}.")
     return float(text)
 
 
 _READERS: dict[str, Callable[[Decoder, Any, Mapping[str, Any]], Any]] = {
     "list": lambda d, values, _: d.values(values),
     "tuple": lambda d, values, _: tuple(d.values(values)),
-    "set": lambda d, values, _: set(d.values(values)),
-    "frozenset": lambda d, values, _: frozenset(d.values(values)),
-    "dict": lambda d, items, _: {d.value(key): d.value(value) for key, value in items},
-    "int": lambda d, text, _: int(text, 16),
+    "set": lambda d, values, _: d._set(values),
+    "frozenset": lambda d, values, _: frozenset(d._set(values)),
+    "dict": lambda d, items, _: d._dict(items),
+    "int": lambda d, text, _: int(d.text(text), 16),
     "float": _float,
-    "bytes": lambda d, text, _: b64decode(text, validate=True),
+    "bytes": lambda d, text, _: b64decode(d.text(text), validate=True),
     "array": Decoder._plain,
     "scalar": _scalar,
     "objects": Decoder._objects,

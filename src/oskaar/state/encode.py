@@ -43,6 +43,7 @@ class Encoder:
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[np.ndarray[Any, Any]] = []
+        self.bytes = 0  # that arrays take after reading, with their room to grow
         self._own = own_names()
         self._places: dict[int, int] = {}
         self._equal: dict[str, int] = {}
@@ -141,6 +142,7 @@ class Encoder:
         if array.dtype.kind not in PLAIN:
             raise StateError(f"{self._where} is an array of {array.dtype}: arrays hold numbers, texts or objects.")
         self.arrays.append(array)
+        self.bytes += array.nbytes
         return len(self.arrays) - 1
 
     def _csr(self, thing: Any) -> dict[str, Any]:
@@ -148,7 +150,9 @@ class Encoder:
         return {"csr": [type(thing).__name__ == "csr_matrix", [int(n) for n in thing.shape], *parts]}
 
     def _roomy(self, kind: str, view: np.ndarray[Any, Any], buffer: np.ndarray[Any, Any]) -> dict[str, Any]:
-        return {kind: [self._member(view), *room(view.shape, buffer.shape)]}
+        rows, columns = room(view.shape, buffer.shape)
+        self.bytes += view.itemsize * (rows * columns - view.size)
+        return {kind: [self._member(view), rows, columns]}
 
 
 def room(shape: tuple[int, ...], have: tuple[int, ...]) -> tuple[int, int]:

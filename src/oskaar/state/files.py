@@ -19,6 +19,7 @@ import sys
 import zipfile
 from typing import IO, Any
 
+from oskaar.state import limits
 from oskaar.state.decode import Decoder
 from oskaar.state.encode import Encoder
 from oskaar.state.errors import StateError
@@ -27,9 +28,6 @@ from oskaar.state.names import Allowed
 
 FORMAT = 2
 """The number of the format that is written; all from 1 to this are read."""
-
-SAFE = 2**30
-"""Files whose content is at most this large are always read; larger ones, up to 4 times their own size."""
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
@@ -75,7 +73,7 @@ def from_bytes(data: bytes, allow: Allowed = None, max_bytes: int | None = None)
 def _write(thing: Any, file: IO[bytes]) -> None:
     encoder = Encoder()
     root = encoder.value(thing, type(thing).__name__)
-    small = sum(array.nbytes for array in encoder.arrays) <= SAFE // 2  # what is larger is never compressed
+    small = encoder.bytes <= limits.SAFE // 2  # what is larger is not compressed, so that `Limits` let it in
     with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
         sums = [write_array(archive, f"arrays/{i}.npy", array, small) for i, array in enumerate(encoder.arrays)]
         manifest = {
@@ -91,18 +89,20 @@ def _write(thing: Any, file: IO[bytes]) -> None:
 
 
 def _read(file: IO[bytes], size: int, allow: Allowed, max_bytes: int | None) -> Any:
-    limit = max(SAFE, 4 * size) if max_bytes is None else max_bytes
+    allowed = limits.Limits(size, max_bytes)
     try:
         with zipfile.ZipFile(file) as archive:
-            members = require_plain(archive, limit)
-            manifest = _manifest(archive, members, limit)
+            members = require_plain(archive)
+            manifest = _manifest(archive, members, allowed)
             sums = manifest["arrays"]
             expected = {"manifest.json", "manifest.sha256", *(f"arrays/{i}.npy" for i in range(len(sums)))}
             if set(members) != expected:
                 odd = sorted(set(members) ^ expected)
                 raise StateError(f"the file must have the members that its manifest lists: {odd[:3]} are amiss.")
-            arrays = [read_array(archive, members[f"arrays/{i}.npy"], checksum) for i, checksum in enumerate(sums)]
-        return Decoder(arrays, allow).read(manifest["nodes"], manifest["root"])
+            named = [members[f"arrays/{i}.npy"] for i in range(len(sums))]
+            allowed.take_arrays(sum(info.file_size for info in named))
+            arrays = [read_array(archive, info, sums[i], allowed) for i, info in enumerate(named)]
+        return Decoder(arrays, allow, allowed).read(manifest["nodes"], manifest["root"])
     except (StateError, MemoryError):
         raise
     except zipfile.BadZipFile as error:
@@ -113,24 +113,33 @@ def _read(file: IO[bytes], size: int, allow: Allowed, max_bytes: int | None) -> 
         ) from error
 
 
-def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], limit: int) -> dict[str, Any]:
+def _manifest(
+    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], allowed: limits.Limits
+) -> dict[str, Any]:
     for name in ("manifest.json", "manifest.sha256"):
         if name not in members:
             raise StateError(f"the file is not a state of oskaar: it has no {name}.")
-    text, checksum = read_text(archive, members["manifest.json"], limit // 4)
-    if read_text(archive, members["manifest.sha256"], 64)[0] != checksum:
+    scan = limits.Scan(allowed.text)
+    text, checksum = read_text(archive, members["manifest.json"], scan)
+    if read_text(archive, members["manifest.sha256"], limits.Scan(1000))[0] != checksum:
         raise StateError("the file is damaged: the manifest has another checksum than is written beside it.")
-    manifest = json.loads(text)
+    allowed.take_text(scan.cost)
+    manifest = json.loads(text, parse_constant=_no_number)
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise StateError("the manifest must be an object with the number of its format.")
     if not 1 <= manifest["format"] <= FORMAT:
         raise StateError(
-            f"the file has format {manifest['format']}, written by oskaar {manifest.get('oskaar')!r:.40}; "
+            f"the file has format {limits.shown(manifest['format'])}, written by oskaar "
+            f"{limits.shown(manifest.get('oskaar'))}; "
             f"this version reads formats 1 to {FORMAT}: install a newer oskaar."
         )
     if not isinstance(manifest.get("arrays"), list) or not isinstance(manifest.get("nodes"), list):
         raise StateError("the manifest must list arrays and nodes.")
     return manifest
+
+
+def _no_number(text: str) -> Any:
+    raise StateError(f"numbers in the manifest must be finite, got {text}.")
 
 
 def _flush_folder(folder: str) -> None:

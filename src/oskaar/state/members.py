@@ -6,6 +6,7 @@ import hashlib
 import io
 import math
 import re
+import sys
 import zipfile
 from typing import IO, Any, cast
 
@@ -14,8 +15,10 @@ from numpy.lib import format as npy
 
 from oskaar.state.encode import PLAIN
 from oskaar.state.errors import StateError
+from oskaar.state.limits import SAFE, Limits, Scan
 
 _NAME = re.compile(r"manifest\.(json|sha256)|arrays/(0|[1-9][0-9]{0,8})\.npy")
+_PIECE = 2**18
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -45,45 +48,46 @@ def write_array(archive: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any]
 
 
 def write_text(archive: zipfile.ZipFile, name: str, text: str) -> str:
-    """Add a text; its checksum."""
-    info = zipfile.ZipInfo(name)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    data = text.encode("ascii")
+    """Add a text, compressed unless it is large; its checksum."""
+    info, data, scan = zipfile.ZipInfo(name), text.encode("ascii"), Scan(sys.maxsize)
+    for first in range(0, len(data), _PIECE):
+        scan.add(data[first : first + _PIECE])
+    info.compress_type = zipfile.ZIP_DEFLATED if scan.cost <= SAFE // 2 else zipfile.ZIP_STORED
     archive.writestr(info, data)
     return hashlib.sha256(data).hexdigest()
 
 
-def require_plain(archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name: each once, with a name that oskaar gives, and not too large in all."""
+def require_plain(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The members by name: each once, with a name that oskaar gives."""
     members: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         if not _NAME.fullmatch(info.filename):
-            raise StateError(f"the file has a member {info.filename!r:.80}, which no state has.")
+            raise StateError(f"the file has a member {info.filename[:80]!r}, which no state has.")
         if info.filename in members:
             raise StateError(f"the file has the member {info.filename!r} twice.")
         if info.compress_type not in _KINDS or info.flag_bits & 0x1:
             raise StateError(f"{info.filename} is packed in a way that oskaar does not use.")
         members[info.filename] = info
-    total = sum(info.file_size for info in members.values())
-    if total > limit:
-        raise StateError(
-            f"the file unpacks to {total} bytes and at most {limit} are read: if it is yours, pass max_bytes={total}."
-        )
     return members
 
 
-def read_text(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> tuple[str, str]:
-    """A text of at most so many bytes, and its checksum."""
-    if info.file_size > limit:
-        raise StateError(f"{info.filename} has {info.file_size} bytes and at most {limit} are read: pass max_bytes.")
+def read_text(archive: zipfile.ZipFile, info: zipfile.ZipInfo, scan: Scan) -> tuple[str, str]:
+    """A text that a scan has nothing against, and its checksum."""
+    pieces, got, sums = [], 0, hashlib.sha256()
     with archive.open(info) as file:
-        data = file.read(info.file_size + 1)
-    if len(data) != info.file_size:
+        while piece := file.read(_PIECE):
+            scan.add(piece)
+            sums.update(piece)
+            pieces.append(piece.decode("ascii"))
+            got += len(piece)
+    if got != info.file_size:
         raise StateError(f"the file is damaged: {info.filename} is cut short.")
-    return data.decode("ascii"), hashlib.sha256(data).hexdigest()
+    return "".join(pieces), sums.hexdigest()
 
 
-def read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: Any) -> np.ndarray[Any, Any]:
+def read_array(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: Any, limits: Limits
+) -> np.ndarray[Any, Any]:
     """An array of numbers or texts, whose size is what the member has."""
     with archive.open(info) as file:
         head = file.read(10)
@@ -93,9 +97,12 @@ def read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: Any) -
         shape, fortran, dtype = _header(head + rest)
         if dtype.kind not in PLAIN or dtype.hasobject:
             raise StateError(f"{info.filename} holds {dtype}: arrays hold numbers or texts.")
-        size = math.prod(shape) * dtype.itemsize
-        if size != info.file_size - len(head) - len(rest) or max(shape, default=0) > 2**48:
+        count = math.prod(shape)
+        size = count * dtype.itemsize
+        if size != info.file_size - len(head) - len(rest) or max(shape, default=0) > 2**40 or len(shape) > 8:
             raise StateError(f"{info.filename} must have the {size} bytes of its shape {shape!r:.80}.")
+        if size == 0:  # of which NumPy takes memory all the same: one item, or texts of one character
+            limits.take(max(count, 1) * max(dtype.itemsize, 4))
         array = np.empty(shape, dtype=dtype, order="F" if fortran else "C")
         flat: Any = (array.T if fortran else array).reshape(-1).view(np.uint8) if size else b""
         raw, stream = memoryview(flat), cast(io.BufferedIOBase, file)

@@ -15,6 +15,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any
 
 from oskaar.state.errors import StateError
+from oskaar.state.limits import shown
 
 CLASSES = ("arrays", "features", "inputs", "kernels", "learners", "losses", "solvers")
 """Parts of the package whose classes may be in a state."""
@@ -77,8 +78,8 @@ def name_of(thing: Any, where: str) -> str:
 
 def resolve(name: Any, own: Mapping[str, Any], allow: Allowed) -> Any:
     """What a name in a file stands for: oskaar's own, or what the caller allows."""
-    if not isinstance(name, str):
-        raise StateError(f"a name must be a text, got {name!r}.")
+    if not isinstance(name, str) or len(name) > 1000:
+        raise StateError(f"a name must be a text of at most 1000 characters, got {shown(name)}.")
     if name in own:
         return own[name]
     if isinstance(allow, Mapping) and name in allow:

@@ -23,6 +23,7 @@ from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
 from oskaar.solvers.suffixes import PANEL, SuffixFactor
 from oskaar.state.errors import StateError
+from oskaar.state.limits import shown
 
 FINITE = ("oskaar.arrays", "oskaar.features", "oskaar.inputs", "oskaar.learners", "oskaar.solvers")
 """Where all arrays are finite; a loss may have infinite costs."""
@@ -57,8 +58,14 @@ def require(holds: Any, message: str) -> None:
 
 def require_count(value: Any, what: str) -> int:
     """A whole number >= 0."""
-    require(type(value) is int and value >= 0, f"{what} must be a whole number >= 0, got {value!r:.80}")
+    require(type(value) is int and value >= 0, f"{what} must be a whole number >= 0, got {shown(value)}")
     return int(value)
+
+
+def require_number(value: Any, what: str) -> float:
+    """A finite number."""
+    require(isinstance(value, (int, float, np.number)) and np.isfinite(value), f"{what} must be finite")
+    return float(value)
 
 
 def require_kind(value: Any, kind: type | tuple[type, ...], what: str) -> None:
