@@ -7,16 +7,18 @@ sparse row, a dict of named numbers, or any object that the kernel takes. The fi
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Growing, Rows
-from oskaar.kernels import Kernel, as_kernel
-from oskaar.rows import nbytes, pick
+from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.rows import narrowed, nbytes, pick, widened
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Block:
 
     rows: Rows
     n: int
-    names: dict[str, int] | None = None
+    names: dict[Any, int] | None = None
 
     def part(self, lo: int, hi: int) -> Block:
         """Rows lo..hi-1."""
@@ -36,9 +38,10 @@ class Block:
         if isinstance(self.rows, np.ndarray):
             return self.rows.shape, self.rows.tobytes()
         if isinstance(self.rows, list):
-            plain = all(isinstance(x, (str, bytes, int, float, frozenset)) for x in self.rows)
-            return tuple(self.rows) if plain else None
-        return self.rows.shape, self.rows.data.tobytes(), self.rows.indices.tobytes()
+            plain = all(isinstance(x, (str, bytes, int, float)) for x in self.rows)
+            return tuple((type(x), repr(x)) for x in self.rows) if plain else None  # 1, 1.0 and True are equal
+        parts = (self.rows.data, self.rows.indices, self.rows.indptr)
+        return self.rows.shape, *(part.tobytes() for part in parts)
 
 
 class Store(ABC):
@@ -77,7 +80,7 @@ class DenseStore(Store):
         """An (n, width) array of finite numbers."""
         if hasattr(xs, "toarray"):
             xs = xs.toarray()
-        elif not isinstance(xs, np.ndarray):
+        elif isinstance(xs, list):
             xs = [_sparse_row(x).toarray().ravel() if hasattr(x, "tocsr") else x for x in xs]
         if len(xs) == 0:
             return Block(np.zeros((0, self.width)), 0)
@@ -104,7 +107,8 @@ class SparseStore(Store):
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self._data, self._indices, self._starts = Growing(1), Growing(1, np.int32), Growing(1, np.int32)
+        index = np.int32 if width <= np.iinfo(np.int32).max else np.int64
+        self._data, self._indices, self._starts = Growing(1), Growing(1, index), Growing(1, np.int32)
         self._starts.append(np.zeros((1, 1)))
 
     def parse(self, xs: Sequence[Any]) -> Block:
@@ -114,7 +118,7 @@ class SparseStore(Store):
         if not hasattr(xs, "tocsr"):
             xs = vstack([_sparse_row(x) for x in xs]) if len(xs) else csr_array((0, self.width))
         _require_real(xs)
-        rows = csr_array(xs, dtype=float)
+        rows = csr_array(xs, dtype=float, copy=True)  # sums of duplicates are not written to the caller's
         if rows.shape[1] != self.width:
             raise ValueError(f"x must have {self.width} features, as the first row had, got {rows.shape[1]}.")
         rows.sum_duplicates()
@@ -155,11 +159,15 @@ class SparseStore(Store):
 
 
 class DictStore(SparseStore):
-    """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot."""
+    """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot.
+
+    Names are any keys that a dict takes, and are told apart as a dict tells them: 1 is not "1".
+    """
 
     def __init__(self) -> None:
         super().__init__(0)
-        self.names: dict[str, int] = {}
+        self.names: dict[Any, int] = {}
+        self.as_text = False
 
     def parse(self, xs: Sequence[Any]) -> Block:
         """A CSR array over the names known so far and the new ones."""
@@ -170,15 +178,16 @@ class DictStore(SparseStore):
             if not isinstance(x, dict):
                 raise TypeError(f"x must be a dict, as the first row was, got {type(x).__name__}.")
             for key, value in x.items():
-                name, number = _feature(key, value)
+                name, number = _feature(str(key) if self.as_text else key, value)
                 if name not in names:
                     names = {**names, name: len(names)} if names is self.names else names
                     names.setdefault(name, len(names))
                 data.append(number)
                 indices.append(names[name])
+            _require_different(indices[starts[-1] :], names)
             starts.append(len(data))
         rows = csr_array((np.array(data), np.array(indices, dtype=np.int64), starts), shape=(len(xs), len(names)))
-        rows.sum_duplicates()
+        rows.sort_indices()
         return Block(rows, len(xs), names)
 
     def adopt(self, block: Block) -> None:
@@ -186,6 +195,9 @@ class DictStore(SparseStore):
         super().adopt(block)
         assert block.names is not None
         self.names = block.names
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"as_text": True, **state})  # older files have the text of each key in its place
 
 
 class ObjectStore(Store):
@@ -285,24 +297,53 @@ class Inputs:
             raise ValueError(f"round {sizes.index(0)} has no rows: a round of parts needs at least one.")
         return self._parse(_joined(blocks)), np.cumsum(sizes, dtype=np.intp)
 
+    def parse_each(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
+        """As `parse_many`, for rounds each of which may come next: new names have the numbers of `parse`.
+
+        >>> inputs = Inputs(None)
+        >>> inputs.parse_each([{"a": 1.0}, {"b": 2.0}])[0].rows.toarray()
+        array([[1.],
+               [2.]])
+        """
+        rows = _sliceable(xs)
+        block, ends = self.parse_many(rows)
+        known = self.store.names if isinstance(self.store, DictStore) else {}
+        if block.names is None or len(block.names) == len(known):
+            return block, ends
+        from scipy.sparse import csr_array, vstack
+
+        rounds = [self.parse(x).rows for x in rows]
+        widest = max(rounds, key=lambda X: X.shape[1])
+        return Block(csr_array(vstack([widened(X, widest) for X in rounds])), block.n), ends
+
+    def part(self, block: Block, lo: int, hi: int) -> Block:
+        """Rows lo..hi-1 of a block, those before which were appended, without the names that only later rows have."""
+        part = block.part(lo, hi)
+        if block.names is None:
+            return part
+        known = self.store.names if isinstance(self.store, DictStore) else {}
+        width = max(len(known), 1 + int(part.rows.indices.max(initial=-1)))
+        names = known if width == len(known) else dict(islice(block.names.items(), width))
+        return Block(narrowed(part.rows, width), part.n, names)
+
     def against(self, block: Block, which: int = 0) -> Array:
         """k(block, X), a row for each row of the block, by one of the kernels."""
         kernel = as_kernel(self.kernels[which], block.rows)
         if self.store is None or self.store.n == 0:
             return np.zeros((block.n, 0))
-        return _shaped(kernel, kernel(block.rows, self.store.rows_for(block)), (block.n, self.n))
+        return gram(kernel, block.rows, self.store.rows_for(block))
 
     def corner(self, block: Block, which: int = 0) -> Array:
         """k(block, block)."""
         if block.n == 1:
             return self.diagonal(block, which)[:, None]
         kernel = as_kernel(self.kernels[which], block.rows)
-        return _shaped(kernel, kernel(block.rows, block.rows), (block.n, block.n))
+        return gram(kernel, block.rows, block.rows)
 
     def diagonal(self, block: Block, which: int = 0) -> Array:
         """k(x, x) of each row."""
         kernel = as_kernel(self.kernels[which], block.rows)
-        return _shaped(kernel, kernel.diag(block.rows), (block.n,))
+        return diagonal(kernel, block.rows)
 
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
@@ -372,15 +413,9 @@ def as_rounds(xs: Any) -> list[Any]:
     return [rows[[i], :] for i in range(rows.shape[0])] if hasattr(rows, "tocsr") else list(rows)
 
 
-def _shaped(kernel: Kernel, values: Any, shape: tuple[int, ...]) -> Array:
-    K = np.asarray(values, dtype=float)
-    if K.shape != shape:
-        raise ValueError(f"kernel {kernel!r} must return shape {shape} for that many rows, got {K.shape}.")
-    return K
-
-
 def _one_row(x: Any) -> Any:
     """A container of one row, out of a row in any form."""
+    _require_unmasked(x)
     return _sparse_row(x) if hasattr(x, "tocsr") else [x]
 
 
@@ -397,12 +432,17 @@ def _sparse_row(x: Any) -> Any:
 def _sliceable(xs: Any) -> Any:
     if hasattr(xs, "tocsr"):
         return xs.tocsr()
-    if isinstance(xs, (np.ndarray, list)):
+    if isinstance(xs, np.ndarray):
+        _require_unmasked(xs)
+        return xs
+    if isinstance(xs, list):
+        for x in xs:
+            _require_unmasked(x)
         return xs
     if hasattr(xs, "to_numpy"):  # a data frame
         return xs.to_numpy()
     if isinstance(xs, Iterable) and not isinstance(xs, (str, bytes, dict)):
-        return list(xs)
+        return _sliceable(list(xs))
     raise TypeError(f"xs must be a sequence of rows, got {type(xs).__name__}.")
 
 
@@ -427,7 +467,7 @@ def _complex(x: Any) -> bool:
 
 def _not_numbers(x: Any) -> bool:
     try:
-        return isinstance(x, (str, bytes)) or _complex(x) or np.asarray(x, dtype=float).ndim != 1
+        return isinstance(x, (str, bytes)) or _complex(x) or _floats(np.asarray(x)).ndim != 1
     except (TypeError, ValueError, OverflowError):
         return True
 
@@ -436,7 +476,7 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
     """An (n, width) array of finite numbers."""
     _require_real(xs)
     try:
-        rows = np.array(xs, dtype=float, order="C")
+        rows = _floats(np.array(xs, order="C"))
     except (TypeError, ValueError, OverflowError) as error:
         if len(xs) > 1:  # find the row to blame
             return np.concatenate([_numbers([x], width) for x in xs])
@@ -458,16 +498,58 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
     return rows
 
 
-def _feature(key: Any, value: Any) -> tuple[str, float]:
+def _floats(rows: Any) -> Array:
+    """An array as float64; neither text that looks like numbers nor dates are numbers."""
+    if rows.dtype.kind == "O":
+        wrong = next((v for v in rows.flat if isinstance(v, _NOT_NUMBERS)), None)
+    else:
+        wrong = None if rows.dtype.kind in "biuf" else rows.dtype
+    if wrong is not None:
+        raise TypeError(f"{wrong!r} is not a number")
+    with np.errstate(over="ignore"):  # what is too large for float64 is inf, and is refused
+        floats: Array = rows.astype(np.float64, copy=False)
+    return floats
+
+
+_NOT_NUMBERS = (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)
+"""What float() may make a number of, and is none."""
+
+
+def _feature(key: Any, value: Any) -> tuple[Any, float]:
+    """The name and the number of a feature: text v of k is 1 in k=v, as scikit-learn's DictVectorizer has it."""
+    if not isinstance(key, str):
+        key = key.item() if isinstance(key, np.generic) else key
+        if key != key:
+            raise ValueError("the name of a feature must be equal to itself, got nan.")
     if isinstance(value, str):
-        return f"{key}={value}", 1.0
+        return (f"{key}={value}" if isinstance(key, str) else (key, "=", str(value))), 1.0
     try:
-        number = float(value)
+        number = value if type(value) is float else _number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute NaN and inf, or drop the round.")
-    return str(key), number
+    return key, number
+
+
+def _number(value: Any) -> float:
+    """One number as float64."""
+    if isinstance(value, _NOT_NUMBERS) or value is np.ma.masked or getattr(value, "shape", ()):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _require_different(columns: list[int], names: dict[Any, int]) -> None:
+    """No two features of a row in one column."""
+    if len(set(columns)) < len(columns):
+        twice = next(name for name, column in names.items() if columns.count(column) > 1)
+        raise ValueError(f"x has two features that are named {twice!r}: rename one of them.")
+
+
+def _require_unmasked(x: Any) -> None:
+    """No masked values: NumPy would take what is under the mask."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError("x must be complete, got masked values: impute them, or drop the round.")
 
 
 def _require_real(xs: Any) -> None:

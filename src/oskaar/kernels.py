@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
-from oskaar.rows import count, is_sparse
+from oskaar.rows import count, inverse_norms, is_sparse, largest, moderate, squared_norms
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
 """Up to this width, or for this few rows, squared distances come from differences; else from a matrix product."""
@@ -199,14 +199,15 @@ class Cosine(Kernel):
         return 1.0
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
+        X, Y = moderate(_rows(X)), moderate(_rows(Y))
         K = _inner(X, Y)
-        K *= _inverse_norms(X)[:, None]
-        K *= _inverse_norms(Y)
+        K *= inverse_norms(X)[:, None]
+        K *= inverse_norms(Y)
         return K
 
     def diag(self, X: Rows) -> Array:
         """1, and 0 for a row of zeros."""
-        return (_squared_norms(X) > 0).astype(float)
+        return (largest(_rows(X)) > 0).astype(float)
 
 
 @dataclass(frozen=True)
@@ -462,15 +463,23 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
     Sum(Standardised(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
     """
     d = max(1, rows.shape[1])
-    size = np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny ** 0.5)
-    centres = size * (rows / size).mean(axis=0)
-    scales = size * np.maximum((rows / size).std(axis=0), 1e-9)
-    units = tuple(centres.tolist()), tuple(scales.tolist())
+    units = tuple(tuple(numbers.tolist()) for numbers in _centres_and_scales(rows))
     seen = Standardised(Linear(), *units).in_units(rows)
     edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
     rough = Within(Laplacian(d / 1.5), *edges) + 0.1 / d * Linear()
     return [Standardised(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
+
+
+def _centres_and_scales(rows: Array) -> tuple[Array, Array]:
+    """The mean and the standard deviation of each column, or 1e-12 of its size where that is larger."""
+    size = np.abs(rows).max(axis=0)
+    size[size == 0] = 1.0
+    rows = rows / size  # neither squares nor sums overflow, nor vanish
+    moved = rows - rows[0]  # from the first row: a large offset costs no digits
+    centres = size * (rows[0] + moved.mean(axis=0))
+    scales = size * np.maximum(moved.std(axis=0), 1e-12)
+    return centres, np.maximum(scales, np.finfo(float).tiny)
 
 
 def default_kernel(rows: Rows) -> Kernel:
@@ -512,6 +521,43 @@ def as_kernel(kernel: Any, rows: Rows) -> Kernel:
     )
 
 
+def gram(kernel: Kernel, X: Rows, Y: Rows) -> Array:
+    """k(X, Y), refused where it is not (n, m) finite numbers.
+
+    >>> gram(Linear(), np.array([[1e200]]), np.array([[1e200]]))                             # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: kernel Linear() must return finite numbers, got inf for a pair of inputs: rescale the inputs, ...
+    """
+    with np.errstate(all="ignore"):  # what comes of it is checked
+        K = np.asarray(kernel(X, Y), dtype=float)
+    return _checked(kernel, K, (count(X), count(Y)), "a pair of inputs")
+
+
+def diagonal(kernel: Kernel, X: Rows) -> Array:
+    """k(x, x) of each row, refused where it is not n finite numbers >= 0."""
+    with np.errstate(all="ignore"):
+        d = np.asarray(kernel.diag(X), dtype=float)
+    _checked(kernel, d, (count(X),), "k(x, x)")
+    if d.size and d.min() < 0:
+        raise ValueError(
+            f"the kernel must be positive semidefinite, and {kernel!r} has k(x, x) = {d.min():.6g} < 0: "
+            "check it with oskaar.checks.check_kernel."
+        )
+    return d
+
+
+def _checked(kernel: Kernel, K: Array, shape: tuple[int, ...], what: str) -> Array:
+    if K.shape != shape:
+        raise ValueError(f"kernel {kernel!r} must return shape {shape} for that many rows, got {K.shape}.")
+    if not np.isfinite(K).all():
+        bad = K[~np.isfinite(K)][0]
+        raise ValueError(
+            f"kernel {kernel!r} must return finite numbers, got {bad} for {what}: "
+            "rescale the inputs, or check it with oskaar.checks.check_kernel."
+        )
+    return K
+
+
 def _shape_of(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, ...] | None:
     try:
         return np.asarray(function(a, b), dtype=float).shape
@@ -539,16 +585,7 @@ def _inner(X: Rows, Y: Rows) -> Array:
 
 
 def _squared_norms(X: Rows) -> Array:
-    X = _rows(X)
-    if is_sparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
-    squares: Array = np.einsum("ij,ij->i", X, X)
-    return squares
-
-
-def _inverse_norms(X: Rows) -> Array:
-    norms = np.sqrt(_squared_norms(X))
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return squared_norms(_rows(X))
 
 
 def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:

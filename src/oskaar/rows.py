@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Rows
+from oskaar.arrays import Array, Rows
 
 
 def is_sparse(X: Rows) -> bool:
@@ -55,6 +55,13 @@ def widened(X: Rows, Y: Rows) -> Rows:
     return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], Y.shape[1]))
 
 
+def narrowed(X: Rows, columns: int) -> Rows:
+    """Sparse rows without their last columns, which are empty."""
+    from scipy.sparse import csr_array
+
+    return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+
+
 def nbytes(X: Rows) -> int:
     """The memory that rows take; for objects, an estimate that does not follow references."""
     if isinstance(X, list):
@@ -62,3 +69,45 @@ def nbytes(X: Rows) -> int:
     if is_sparse(X):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return int(X.nbytes)
+
+
+def squared_norms(X: Rows) -> Array:
+    """|x|^2 of each row."""
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
+    squares: Array = np.einsum("ij,ij->i", X, X)
+    return squares
+
+
+def inverse_norms(X: Rows) -> Array:
+    """1 / |x| of each row, 0 for a row of zeros; for `moderate` rows."""
+    norms = np.sqrt(squared_norms(X))
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def largest(X: Rows) -> Array:
+    """The largest |x_j| of each row."""
+    sizes: Array = abs(X).max(axis=1).toarray().ravel() if is_sparse(X) else np.abs(X).max(axis=1, initial=0.0)
+    return sizes
+
+
+def moderate(X: Rows) -> Rows:
+    """The rows, times positive factors where their squares would overflow or vanish: only directions are the same.
+
+    >>> moderate(np.array([[3e200, 4e200], [3.0, 4.0], [0.0, 0.0]]))
+    array([[0.75, 1.  ],
+           [3.  , 4.  ],
+           [0.  , 0.  ]])
+    """
+    sizes = largest(X)
+    extreme = ((sizes > 1e150) | (sizes < 1e-140)) & (sizes > 0)
+    return scaled_rows(X, np.where(extreme, sizes, 1.0)) if extreme.any() else X
+
+
+def scaled_rows(X: Rows, divisors: Array) -> Rows:
+    """Each row divided by its own number."""
+    if not is_sparse(X):
+        return X / divisors[:, None]
+    from scipy.sparse import csr_array
+
+    return csr_array((X.data / np.repeat(divisors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)

@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, fit_columns
+from oskaar.rows import count, pick
 
 
 class FeatureMap(ABC):
@@ -47,6 +48,14 @@ class FeatureMap(ABC):
         not have yet are 0. Equal to a loop of `seen` over single rows.
         """
         return self(X), self
+
+    def each(self, X: Rows) -> Array:
+        """z of rows each of which may come next: row i as `seen` has it alone, without the others."""
+        if type(self).seen is FeatureMap.seen:
+            return self(X)
+        rows = [self.seen(pick(X, slice(i, i + 1)))[0] for i in range(count(X))]
+        columns = max((Z.shape[1] for Z in rows), default=0)
+        return np.concatenate([fit_columns(Z, columns) for Z in rows]) if rows else self(X)
 
     def fresh(self, recent: Rows | None = None) -> FeatureMap:
         """The map with which a new expert starts: one that has seen nothing but some recent rows."""

@@ -15,7 +15,7 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 from oskaar.features.mixing import mix
-from oskaar.features.rows import as_matrix, inverse_norms, whole
+from oskaar.features.rows import as_matrix, unit_rows, whole
 from oskaar.rows import is_sparse
 
 
@@ -43,14 +43,14 @@ class Hashing(FeatureMap):
     def __call__(self, X: Rows) -> Array:
         """(1) for each row."""
         X = as_matrix(X, "Hashing")
-        n, factors = X.shape[0], inverse_norms(X) if self.normalise else np.ones(X.shape[0])
+        n, X = X.shape[0], unit_rows(X) if self.normalise else X
         if is_sparse(X):
             entries = np.diff(X.indptr)
             buckets, signs = self._hashed(X.indices)
-            values, rows = X.data * signs * np.repeat(factors, entries), np.repeat(np.arange(n), entries)
+            values, rows = X.data * signs, np.repeat(np.arange(n), entries)
         else:
             buckets, signs = self._hashed(np.arange(X.shape[1]))
-            values, rows = X * signs * factors[:, None], np.arange(n)[:, None]
+            values, rows = X * signs, np.arange(n)[:, None]
         places = (rows * self.dim + buckets).ravel()
         sums = np.bincount(places, weights=values.ravel(), minlength=n * self.dim)  # (1)
         Z: Array = sums.astype(float, copy=False).reshape(n, self.dim)  # without any entries they are integers

@@ -13,7 +13,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, inverse_norms, require_width, scaled_rows, to_dense, whole
+from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows, whole
 from oskaar.rows import is_sparse
 
 
@@ -61,11 +61,15 @@ class Linear(FeatureMap):
             )
         require_width(X, self.width, type(self).__name__)
         if self.normalise:
-            X = scaled_rows(X, inverse_norms(X))
+            X = unit_rows(X)
         Z = np.empty((X.shape[0], width + self.intercept))
         Z[:, :width] = to_dense(X, width)
         Z[:, width:] = 1.0
         return Z
+
+    def each(self, X: Rows) -> Array:
+        """z of the rows, which does not depend on those before them."""
+        return self(X)
 
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
         """The rows; the next map holds on to their width."""

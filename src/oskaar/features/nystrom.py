@@ -23,11 +23,14 @@ import numpy as np
 from oskaar.arrays import Array, Rows, Sheet
 from oskaar.features.base import FeatureMap
 from oskaar.features.mixing import uniforms
-from oskaar.kernels import Kernel, as_kernel
+from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.rows import count, joined, nbytes, pick, widened
 
 RESOLUTION = 1e-6
 """A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already."""
+
+NOISE = 1e-3
+"""A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""
 
 
 class Nystrom(FeatureMap):
@@ -110,6 +113,15 @@ class Nystrom(FeatureMap):
         growth.run()
         return growth.Z, self._grown(growth, X)
 
+    def each(self, X: Rows) -> Array:
+        """Features of rows each of which may come next, with the coordinate of its own where (2) takes it up."""
+        if self.full or not count(X):
+            return self(X)
+        growth = _Growth(self, X)
+        growth.draws[:] = growth.draws[0]
+        own = np.where(growth.wanted(0)[1], np.sqrt(np.maximum(growth.left, 0.0)), 0.0)
+        return np.column_stack([growth.Z, own]) if own.any() else growth.Z
+
     def fresh(self, recent: Rows | None = None) -> FeatureMap:
         """An empty dictionary that has seen the recent rows only."""
         new = copy.copy(self)
@@ -118,7 +130,7 @@ class Nystrom(FeatureMap):
 
     def _against(self, X: Rows) -> Array:
         assert self._chosen is not None
-        return np.asarray(self._chosen(X, widened(self.atoms, X)), dtype=float)
+        return gram(self._chosen, X, widened(self.atoms, X))
 
     def _grown(self, growth: _Growth, X: Rows) -> Self:
         """The map after the rows of a growth."""
@@ -152,33 +164,48 @@ class _Growth:
         self._roots: list[float] = []
         self.draws = uniforms(map.seed, map.rows, self.n)
         K = map._against(X) if map.size else np.zeros((self.n, 0))
-        self.diagonal = np.asarray(self.kernel.diag(X), dtype=float)
+        self.diagonal = diagonal(self.kernel, X)
         self.Z = K @ map._inverse.view.T
         self.S = (K * map._weights) @ map._leverage.view.T
         self.left = self.diagonal - np.einsum("ij,ij->i", self.Z, self.Z)
         self.spread = self.diagonal - np.einsum("ij,ij->i", self.S, self.S)
+        self._require_positive()
 
     def run(self) -> None:
         """Take rows up until the rows or the budget end."""
         i = 0
         while self.map.size + len(self.taken) < self.map.budget:
-            r = np.maximum(self.spread[i:], 0.0) / self.map.ridge
-            p = np.minimum(1.0, self.map.beta * r / (1 + r))  # (2)
-            wanted = (self.draws[i:] < p) & (self.left[i:] > RESOLUTION * self.diagonal[i:])
+            p, wanted = self.wanted(i)
             if not wanted.any():
                 return
             first = int(np.argmax(wanted))
             self._take(i + first, float(p[first]))
             i += first + 1
 
+    def wanted(self, i: int) -> tuple[Array, Any]:
+        """The probabilities (2) of rows i and later, and which of them would be taken up."""
+        r = np.maximum(self.spread[i:], 0.0) / self.map.ridge
+        p = np.minimum(1.0, self.map.beta * r / (1 + r))  # (2)
+        return p, (self.draws[i:] < p) & (self.left[i:] > RESOLUTION * self.diagonal[i:])
+
+    def _require_positive(self) -> None:
+        low = self.left < -NOISE * self.diagonal
+        if low.any():
+            i = int(np.argmax(low))
+            raise ValueError(
+                f"the kernel must be positive semidefinite, but with k(x, x) = {self.diagonal[i]:.6g} what the atoms "
+                f"leave of an input is {self.left[i]:.3g} < 0: check it with oskaar.checks.check_kernel."
+            )
+
     def _take(self, i: int, p: float) -> None:
         """Row i is an atom: a coordinate more for it and for the rows after it."""
-        k = np.asarray(self.kernel(pick(self.X, slice(i, None)), pick(self.X, [i])), dtype=float)[:, 0]
+        k = gram(self.kernel, pick(self.X, slice(i, None)), pick(self.X, [i]))[:, 0]
         k[0] = self.diagonal[i]
         column = np.zeros(self.n)
         column[i:] = (k - self.Z[i:] @ self.Z[i]) / np.sqrt(self.left[i])
         self.Z = np.column_stack([self.Z, column])
         self.left[i:] -= column[i:] ** 2
+        self._require_positive()
         weight = 1 / np.sqrt(p)
         root = np.sqrt(max(self.map.ridge + weight**2 * self.spread[i], self.map.ridge))
         column = np.zeros(self.n)

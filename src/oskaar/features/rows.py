@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
-from oskaar.rows import is_sparse
+from oskaar.rows import is_sparse, moderate, scaled_rows, squared_norms
 
 LARGEST = 1e150
 """Numbers in rows are at most this large, so that no square or product overflows."""
@@ -60,23 +60,11 @@ def to_dense(X: Any, width: int) -> Array:
     return dense
 
 
-def inverse_norms(X: Any) -> Array:
-    """1 / |x| of each row, 0 for a row of zeros."""
-    if is_sparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        norms = np.sqrt(np.bincount(rows, weights=X.data**2, minlength=X.shape[0]))
-    else:
-        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-
-
-def scaled_rows(X: Any, factors: Array) -> Any:
-    """Each row times its factor."""
-    if not is_sparse(X):
-        return X * factors[:, None]
-    from scipy.sparse import csr_array
-
-    return csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+def unit_rows(X: Any) -> Any:
+    """Each row divided by its norm; a row of zeros stays."""
+    X = moderate(X)
+    norms = np.sqrt(squared_norms(X))
+    return scaled_rows(X, np.where(norms > 0, norms, 1.0))
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

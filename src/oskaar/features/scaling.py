@@ -43,6 +43,13 @@ class Moments:
         _require_columns(X, self.origin)
         return _ratio(X - self.origin - self.mean, np.sqrt(self.squares / max(1, self.n)))
 
+    def each(self, X: Array) -> Array:
+        """(1) for each row as if it came next."""
+        _require_columns(X, self.origin)
+        Y, count = X - self.origin, self.n + 1
+        squares = self.squares + (Y - self.mean) ** 2 * ((count - 1) / count)
+        return _ratio(Y - (self.mean + (Y - self.mean) / count), np.sqrt(squares / count))
+
     def seen(self, X: Array) -> tuple[Array, Moments]:
         """(1) for each row in turn."""
         _require_columns(X, self.origin)
@@ -66,6 +73,11 @@ class Squares:
         """(2) with what is known."""
         size = np.sqrt(fit_columns(self.sums, max(X.shape[1], len(self.sums))) / max(1, self.n))
         return _with_data(X, _ratio(X.data, size[X.indices]))
+
+    def each(self, X: Any) -> Any:
+        """(2) for each row as if it came next."""
+        sums = fit_columns(self.sums, max(X.shape[1], len(self.sums)))[X.indices] + X.data**2
+        return _with_data(X, _ratio(X.data, np.sqrt(sums / (self.n + 1))))
 
     def seen(self, X: Any) -> tuple[Any, Squares]:
         """(2) for each row in turn."""
@@ -141,6 +153,11 @@ class Standardised(FeatureMap):
         scaled, state = self._state_for(X).seen(X)
         Z, map = self.map.seen(scaled)
         return Z, self._next(map, state)
+
+    def each(self, X: Rows) -> Array:
+        """Each row scaled with what it and the rows seen say, through `each` of the inner map."""
+        X = as_matrix(X, "Standardised")
+        return self.map.each(self._state_for(X).each(X) if X.shape[0] else X)
 
     def fresh(self, recent: Rows | None = None) -> FeatureMap:
         """Nothing known but recent rows, neither here nor in the inner map."""

@@ -21,6 +21,7 @@ from oskaar.kernels import standardised_kernels
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.rounding import require_resolved
 from oskaar.threads import one_thread
 
 _MANY = 2000
@@ -127,11 +128,15 @@ class BatchILE(Predictor):
 
 def _weights(corner: Callable[[Block], Array], block: Block, lam: float, Phi: Array) -> Array:
     """(K + lam I)^-1 Phi."""
-    M = corner(block)
+    M = corner(block).copy()  # it may be the caller's
+    sizes = M.diagonal().copy()
     M[np.diag_indices_from(M)] += lam
     try:
-        alpha: Array = cho_solve(cho_factor(M, lower=True, overwrite_a=True), Phi)
+        factor = cho_factor(M, lower=True, overwrite_a=True)
+        require_resolved(factor[0].diagonal() ** 2, sizes)
+        alpha: Array = cho_solve(factor, Phi)
     except LinAlgError:
+        require_resolved(np.full(len(sizes), lam), sizes)
         raise ValueError(
             "the kernel must be positive semidefinite: K + n lam I has no Cholesky factor. "
             "Check it with oskaar.checks.check_kernel, or raise lam."

@@ -145,17 +145,14 @@ class FeatureEngine:
         self.map = chunk.map
 
     def each(self, block: Block, ends: Any) -> Array:
-        """Estimates for several rounds, all from the present state; for rounds of one row up to a positive factor.
-
-        A row that would become an atom is not made one here: that only shrinks its estimate.
-        """
+        """Estimates for several rounds, all from the present state, each as `forecast` has it alone."""
         if len(ends) == block.n and not getattr(self.map, "reproject", False):
-            return self.solver.forecast_each(self.map(block.rows))
+            return self.solver.forecast_each(self.map.each(block.rows))
         return np.concatenate([self.forecast(block.part(lo, hi)).G for lo, hi in spans(ends)])
 
     def average(self, block: Block) -> Array:
         """The averaged function at the rows of a block."""
-        return self.solver.average(self.map(block.rows))
+        return self.solver.average(self.map.seen(block.rows)[0])
 
     def hedged_average(self, block: Block) -> Array:
         """There is none: it needs every round's factor."""

@@ -270,7 +270,7 @@ class OnlineLearner(Predictor):
     @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
-        block, ends = self._inputs.parse_many(xs)
+        block, ends = self._inputs.parse_each(xs)
         return [self._decode(self._space, self._forecast(block.part(lo, hi)).G) for lo, hi in spans(ends)]
 
     @exclusive
@@ -281,7 +281,7 @@ class OnlineLearner(Predictor):
         """
         block, ends, labels = self._checked(xs, ys)
         for (lo, hi), y in zip(spans(ends), labels, strict=True):
-            self._learn_round(block.part(lo, hi), y)
+            self._learn_round(self._inputs.part(block, lo, hi), y)
 
     def stream(self, xs: Any, ys: Any) -> Iterator[Rounds]:
         """Predict, then learn, round after round, in chunks: what `replay` and `partial_fit` run.
@@ -294,7 +294,7 @@ class OnlineLearner(Predictor):
         while start < len(labels):
             room = min(self._room(), self._early.until_due) if self._early else self._room()
             first, stop = reach(ends, start, room)
-            chunk = block.part(first, int(ends[stop - 1]))
+            chunk = self._inputs.part(block, first, int(ends[stop - 1]))
             yield from self._next_chunk((rounds + start, resets), chunk, ends[start:stop] - first, labels[start:stop])
             start = stop
         self._end_stream()
@@ -388,6 +388,7 @@ class OnlineLearner(Predictor):
         spaces = [self._space, self._space.extended(y)]
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
+        _require_targets(Phi)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
         self._hear(forecast, spaces, [y], [block.n])
@@ -407,12 +408,13 @@ class OnlineLearner(Predictor):
         Phi = spaces[-1].embed_many(ys)
         self._require_space(chunk)
         try:
+            _require_targets(Phi)
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
-        except LinAlgError:  # nearly equal rows and a tiny lam, or a kernel that is not one: go in turn
-            return [self._learn_round(chunk.part(lo, hi), y) for (lo, hi), y in zip(spans(ends), ys, strict=True)]
-        self._hear(ahead, spaces, ys, ends)
-        answers = self._answers(spaces, ahead.G, ends)
-        happened = self._account(spaces, answers, ahead.G, Phi, ys, ends)
+            self._hear(ahead, spaces, ys, ends)
+            happened = self._account(spaces, self._answers(spaces, ahead.G, ends), ahead.G, Phi, ys, ends)
+        except ValueError:  # a round is refused, or rounding makes the chunk singular: go in turn
+            rounds = zip(spans(ends), ys, strict=True)
+            return [self._learn_round(self._inputs.part(chunk, lo, hi), y) for (lo, hi), y in rounds]
         early, again = self._scales_after(chunk, Phi, ends, spaces[-1], ys)
         with uninterrupted():
             self._torn = True
@@ -482,6 +484,12 @@ class OnlineLearner(Predictor):
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
         surrogates = _surrogates(G, Phi, ends, spaces)
+        for what, numbers in (("the loss", losses), ("its optimum", optima), ("the squared error", surrogates)):
+            if not np.isfinite(numbers).all():
+                i = int(np.argmin(np.isfinite(numbers)))
+                raise ValueError(
+                    f"{what} must be finite, got {numbers[i]} for the answer {answers[i]!r} to {ys[i]!r}."
+                )
         gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
         return Rounds(answers, losses, optima, surrogates, G, ends, gap)
 
@@ -554,6 +562,11 @@ def _silent(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Rounds:
 def _require_parts(parts: int, rows: int, where: str = "") -> None:
     if parts != rows:
         raise ValueError(f"{where}y must have a part for each row of x, got {parts} parts for {rows} rows.")
+
+
+def _require_targets(Phi: Array) -> None:
+    if not np.isfinite(Phi).all():
+        raise ValueError("embed(y) must be finite, got inf or nan: check the loss with oskaar.checks.check_loss.")
 
 
 def _total(values: Array) -> float:

@@ -66,7 +66,7 @@ class OSKAAR(OnlineLearner):
     @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
-        block, ends = self._inputs.parse_many(xs)
+        block, ends = self._inputs.parse_each(xs)
         answers: list[Any] = []
         for (first, last), inside in panels(ends, PANEL):
             G = self._engine.each(block.part(first, last), inside)

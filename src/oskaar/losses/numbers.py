@@ -62,6 +62,8 @@ def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
         values = np.array(y, dtype=float) if plain else None
     except (TypeError, ValueError, OverflowError):
         values = None
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise ValueError(f"{what} must be complete, got masked values: impute them, or drop the round.")
     if values is None or values.shape != shape:
         wanted = f"{what} must be " + (f"an array of {' x '.join(map(str, shape))} numbers" if shape else "a number")
         raise ValueError(f"{wanted}, got {y!r}." if values is None else f"{wanted}, got shape {values.shape}.")

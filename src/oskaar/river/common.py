@@ -44,7 +44,7 @@ def sorted_row(x: Any) -> Any:
     ({'a': 2, 'b': 1}, [{'a': 2, 'b': 1}], 'text')
     """
     if isinstance(x, dict):
-        return {name: x[name] for name in sorted(x, key=str)}
+        return {name: x[name] for name in sorted(x, key=lambda name: (str(name), type(name).__name__))}
     return [sorted_row(row) for row in x] if isinstance(x, (list, tuple)) else x
 
 

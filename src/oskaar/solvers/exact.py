@@ -32,12 +32,7 @@ from scipy.linalg.blas import dsyrk
 from oskaar.arrays import Array, Growing, fit_columns, random_signs, spans
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn
-
-SLACK = 1e-8
-"""How far, relative to k(x, x), rounding may push a conditional variance below 0."""
-
-_RESOLUTION = 1e-12
-"""What float64 can tell from 0, relative to k(x, x): equal rows with a smaller lam are kept this far apart."""
+from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
 @dataclass(frozen=True)
@@ -203,10 +198,13 @@ class ExactSolver:
 
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
-        s = self.lam + kxx - w @ w
+        s = float(self.lam + kxx - w @ w)
         if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
-            raise ValueError(not_positive(kxx, float(s - self.lam)))
-        return max(float(s), self.lam, _RESOLUTION * kxx)
+            raise ValueError(not_positive(kxx, s - self.lam))
+        s = max(s, self.lam)
+        if not s >= LEAST * kxx:
+            require_resolved(s, kxx)
+        return s
 
     def _hedged(self, R: Array, M: Array) -> tuple[Array, Array]:
         """E and the estimate of a round with M = W C."""
@@ -218,7 +216,7 @@ class ExactSolver:
         S = D - W @ W.T
         try:
             whole: Array = cholesky(S + self.lam * np.eye(len(S)), lower=True, check_finite=False)
-            if np.all(np.diagonal(whole) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
+            if np.all(np.diagonal(whole) ** 2 >= np.maximum(self.lam, LEAST * np.diagonal(D))):
                 return whole
         except LinAlgError:
             pass
@@ -228,15 +226,16 @@ class ExactSolver:
             left = float(S[i, i] - R[i, :i] @ R[i, :i])
             if not left >= -SLACK * max(abs(D[i, i]), self.lam):
                 raise ValueError(not_positive(D[i, i], left))
-            R[i, i] = np.sqrt(max(self.lam + left, self.lam, _RESOLUTION * D[i, i]))
+            R[i, i] = np.sqrt(max(self.lam + left, self.lam))
+        require_resolved(np.diagonal(R) ** 2, np.diagonal(D))
         return R
 
     def _chunk_root(self, D: Array, W: Array) -> Array:
         S = dsyrk(-1.0, W.T, beta=1.0, c=D.T, trans=1, lower=1) if W.size else D.T.copy(order="F")
         S[np.diag_indices_from(S)] += self.lam
         R: Array = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-        if not np.all(np.diagonal(R) ** 2 >= np.maximum(self.lam, _RESOLUTION * np.diagonal(D))):
-            raise LinAlgError("a conditional variance is below 0")
+        if not np.all(np.diagonal(R) ** 2 >= np.maximum(self.lam, LEAST * np.diagonal(D))):
+            raise LinAlgError("a conditional variance is below 0, or too small for float64")
         return R
 
     def _shifted_weights(self, weights: Array) -> Array:
@@ -255,13 +254,3 @@ class ExactSolver:
             beta[:, lo:hi] = mine.T
             beta[:, :lo] -= (mine + self.lam * inner).T @ rows[:, :lo]
         return 2 * beta
-
-
-def not_positive(kxx: float, left: float) -> str:
-    """What to say of a conditional variance below 0."""
-    if not np.isfinite(left):
-        return f"the kernel must return finite numbers, got a conditional variance of {left}."
-    return (
-        f"the kernel must be positive semidefinite, but with k(x, x) = {kxx:.6g} the variance of this round "
-        f"given the past is {left:.3g} < 0: check it with oskaar.checks.check_kernel, or raise lam."
-    )

@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dtrtri
 from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.openrows import OpenRows, round_of_row
+from oskaar.solvers.rounding import require_rows
 from oskaar.solvers.triangles import bordered, inverse_factor, root
 
 LEAST_OPEN, MOST_OPEN = 64, 512
@@ -151,6 +152,7 @@ class FeatureSolver:
 
     def rebuilt(self, Z: Array, H: Array) -> FeatureSolver:
         """The same learner with other features Z (t, D) for all its rows, whose targets were H (t, p)."""
+        require_rows(self.lam, Z)
         new = FeatureSolver(self.lam)
         new.shifted, new.rounds = self.shifted, self.rounds
         new.A, new.B = bordered(np.zeros((0, 0)), Z.shape[1], self.lam) + Z.T @ Z, Z.T @ H
@@ -163,6 +165,7 @@ class FeatureSolver:
 
     def _past(self, Z: Array) -> tuple[Array, Array, Array]:
         """(2): U, W and the mean M of rows."""
+        require_rows(self.lam, Z)
         D = len(self.P)
         U = Z[:, :D] @ self.P
         if Z.shape[1] > D:
@@ -241,6 +244,7 @@ class FeatureSolver:
 
     def _hedged(self, Z: Array) -> FeatureForecast:
         """(3): a round of so many rows that its own Gram matrix is the smaller one."""
+        require_rows(self.lam, Z)
         D = max(self.dim, Z.shape[1])
         A = self._gram(D)
         A[: Z.shape[1], : Z.shape[1]] += Z.T @ Z

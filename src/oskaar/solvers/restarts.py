@@ -38,15 +38,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, random_signs
-from oskaar.solvers.exact import SLACK, not_positive
+from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
 from oskaar.solvers.suffixes import SuffixFactor
 
 OPEN = 24
 """Rows that stay open before they are folded into V; also the best size for a block."""
-
-
-_LEAST = 1e-9
-"""The least lam, relative to k(x, x), for which rounding leaves about three digits of the estimates."""
 
 
 class RestartSolver:
@@ -55,7 +51,7 @@ class RestartSolver:
     `lam` is used as it is: for the shifted variant pass 4 lam, and observe 2 phi - g. With `window`, whole
     oldest rounds are forgotten, and their restarts with them, until at most that many rows are left.
     Blocks of any size, or of one row, give the same numbers; large ones cost O(m^2 t), and 24 rows are best.
-    Rounding grows as k(x, x) / lam; a lam below 1e-9 k(x, x) is refused.
+    A round of which float64 would not keep six digits is refused (`solvers.rounding`).
 
     >>> solver = RestartSolver(lam=1.0)
     >>> block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])        # the same x, twice
@@ -109,8 +105,6 @@ class RestartSolver:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError("the kernel must return finite numbers, got inf or nan.")
-        if self.lam < _LEAST * np.diagonal(D).max():
-            raise ValueError(_too_small(self.lam, float(np.diagonal(D).max())))
         return Block(self, B, D, ends)
 
     def commit(self, block: Block) -> None:
@@ -271,7 +265,9 @@ class Block:
         a = np.subtract.accumulate(np.concatenate([[lam + kxx], (q * w * w)[::-1]]))[::-1]  # (2)
         if not a[0] >= lam - SLACK * max(abs(kxx), lam):
             raise ValueError(not_positive(kxx, float(a[0] - lam)))
-        return np.maximum(a, lam)
+        a = np.maximum(a, lam)
+        require_resolved(a[0], kxx, LEAST_SHARED)  # the oldest has the least
+        return a
 
     def _suffix_sums(self, X: Array, v: Array) -> Array:
         """Sums of v X over columns j and later, for j = 0..n, the last of them 0. Valid until the next call."""
@@ -294,10 +290,3 @@ def _in_window(starts: NDArray[np.int64], rows: int, window: int | None) -> NDAr
     """Which rounds, that start at these rows, are among the last `window` rows."""
     within: NDArray[np.bool_] = rows - starts <= (rows if window is None else window)
     return within
-
-
-def _too_small(lam: float, kxx: float) -> str:
-    return (
-        f"lam must be at least {_LEAST:g} k(x, x) to keep every restart, got {lam:g} with k(x, x) = {kxx:.6g}: "
-        "they share an inverse, whose rounding grows as 1 / lam. Raise lam, or use restarts='geometric' or None."
-    )

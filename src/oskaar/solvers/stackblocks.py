@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.solvers.rounding import require_rows
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.triangles import whitened_wider
 
@@ -19,6 +20,8 @@ class StackBlock:
     """
 
     def __init__(self, stack: Stack, features: dict[int, Array], ends: Any, births: Any) -> None:
+        for Z in features.values():
+            require_rows(stack.lams.min(), Z)
         self.dim = max(stack.Gram.shape[1], *(Z.shape[1] for Z in features.values()))
         self.features = {version: fit_columns(Z, self.dim) for version, Z in features.items()}
         self.newest, self.spans, self.births = max(features), spans(ends), list(births)
