@@ -197,7 +197,8 @@ class DictStore(SparseStore):
         self.names = block.names
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"as_text": True, **state})  # older files have the text of each key in its place
+        self.__dict__.update(state)
+        self.__dict__.setdefault("as_text", True)  # older files have the text of each key in its place
 
 
 class ObjectStore(Store):
@@ -524,7 +525,7 @@ def _feature(key: Any, value: Any) -> tuple[Any, float]:
     if isinstance(value, str):
         return (f"{key}={value}" if isinstance(key, str) else (key, "=", str(value))), 1.0
     try:
-        number = value if type(value) is float else _number(value)
+        number = float(value) if type(value) in (float, int, bool, np.float64) else _number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
     if not math.isfinite(number):
@@ -534,7 +535,7 @@ def _feature(key: Any, value: Any) -> tuple[Any, float]:
 
 def _number(value: Any) -> float:
     """One number as float64."""
-    if isinstance(value, _NOT_NUMBERS) or value is np.ma.masked or getattr(value, "shape", ()):
+    if isinstance(value, _NOT_NUMBERS) or value is np.ma.masked or np.ndim(value):
         raise TypeError(f"{value!r} is not a number")
     return float(value)
 
