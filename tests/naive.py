@@ -1,6 +1,6 @@
 """The paper's definitions, written the long way. Nothing here comes from the package."""
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, combinations, pairwise, permutations, product
 
 import numpy as np
@@ -42,40 +42,72 @@ def gram(kernel, X, Y):
 # ------------------------------------------------------------------ KAAR
 
 
-def kaar_objective(K, a, Phi, lam, hedged):
-    """sum_{s<t} |g(x_s) - phi_s|^2 + lam |g|^2 + |g(x_t)|^2 for g = sum_s k(., x_s) a_s; the last rows are x_t."""
-    values = K @ a
-    past = len(K) - hedged
-    return ((values[:past] - Phi) ** 2).sum() + lam * np.trace(a.T @ K @ a) + (values[past:] ** 2).sum()
+def coordinates(K):
+    """Z with Z Z^T = K: the rows in an orthonormal basis of the span of k(., x_1), ..., k(., x_n)."""
+    return _coordinates(np.asarray(K, dtype=float).tobytes(), len(K))
 
 
-def kaar_coefficients(K, Phi, lam, hedged=1):
-    """The a that minimises the objective: its gradient 2 K ((K + lam I) a - [Phi; 0]) is zero."""
-    target = np.vstack([Phi, np.zeros((hedged, Phi.shape[1]))])
-    return np.linalg.solve(K + lam * np.eye(len(K)), target)
+@lru_cache(maxsize=64)
+def _coordinates(K, n):
+    values, vectors = np.linalg.eigh(np.frombuffer(K).reshape(n, n))
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def objective(Z, theta, scale, target, lam):
+    """sum_i |scale_i g(x_i) - target_i|^2 + lam |g|^2 at the g with g(x_i) = Z_i theta."""
+    return ((scale[:, None] * (Z @ theta) - target) ** 2).sum() + lam * (theta**2).sum()
+
+
+def argmin(Z, scale, target, lam):
+    """The theta that minimises the objective: one least-squares problem, with a row for every square in it.
+
+    By the representer theorem the g of the RKHS that does lies in the span of the rows, where g(x_i) = Z_i theta and
+    |g| = |theta|. Rows that are no part of the problem have scale and target 0. Many problems at once: (S, n) scales
+    and (S, n, p) targets.
+    """
+    n = Z.shape[1]
+    norms = np.broadcast_to(np.sqrt(lam) * np.eye(n), (*scale.shape[:-1], n, n))
+    Q, R = np.linalg.qr(np.concatenate([scale[..., None] * Z, norms], axis=-2))
+    target = np.concatenate([target, np.zeros((*target.shape[:-2], n, target.shape[-1]))], axis=-2)
+    return np.linalg.solve(R, Q.swapaxes(-1, -2) @ target)
+
+
+def kaar_squares(rows, past, now, Phi):
+    """sum_past |g(x) - phi|^2 + sum_now |g(x)|^2, equation (hat g_t), as scale and target of so many rows."""
+    scale, target = np.zeros(rows), np.zeros((rows, Phi.shape[1]))
+    scale[past] = scale[now] = 1
+    target[past] = Phi[past]
+    return scale, target
+
+
+def shifted_squares(rows, past, now, Phi, G):
+    """sum_past |g(x) / 2 + g_hat / 2 - phi|^2 + 1/4 sum_now |g(x)|^2, equation (hat gt shifted)."""
+    scale, target = np.zeros(rows), np.zeros((rows, Phi.shape[1]))
+    scale[past] = scale[now] = 1 / 2
+    target[past] = Phi[past] - G[past] / 2
+    return scale, target
 
 
 def kaar(kernel, X, Phi, x, lam):
     """g_hat at the rows x (a list of rows of one round), after the rows X with targets Phi."""
     rows = list(X) + list(x)
-    a = kaar_coefficients(gram(kernel, rows, rows), Phi, lam, len(x))
-    return gram(kernel, x, rows) @ a
+    past, now = np.arange(len(X)), np.arange(len(X), len(rows))
+    return expert(gram(kernel, rows, rows), np.asarray(Phi), past, now, lam)
 
 
-def in_turn(kernel, rounds):
-    """For each round: how many rows there are before it, how many with it, and the Gram matrix of these."""
-    rows = [row for block in rounds for row in block]
-    K, lo = gram(kernel, rows, rows), 0
+def in_turn(rounds):
+    """For each round: how many rows there are before it, and how many with it."""
+    lo = 0
     for block in rounds:
-        hi = lo + len(block)
-        yield lo, hi, K[:hi, :hi]
-        lo = hi
+        yield lo, lo + len(block)
+        lo += len(block)
 
 
 def oskaar(kernel, rounds, targets, lam):
     """g_hat_t(x_t) for every round; rounds and targets are lists of blocks of rows."""
-    Phi = np.vstack(targets)
-    return [K[lo:] @ kaar_coefficients(K, Phi[:lo], lam, hi - lo) for lo, hi, K in in_turn(kernel, rounds)]
+    rows, Phi = [row for block in rounds for row in block], np.vstack(targets)
+    K = gram(kernel, rows, rows)
+    return [expert(K, Phi, np.arange(lo), np.arange(lo, hi), lam) for lo, hi in in_turn(rounds)]
 
 
 def late_oskaar(kernel, xs, targets, events, lam):
@@ -92,46 +124,49 @@ def late_oskaar(kernel, xs, targets, events, lam):
 
 
 def shifted_oskaar(kernel, rounds, targets, lam, x=None):
-    """argmin_g sum_{s<t} |1/2 g(x_s) + 1/2 g_hat_s(x_s) - phi_s|^2 + lam |g|^2 + 1/4 |g(x_t)|^2, every round.
-
-    With g = sum_s k(., x_s) a_s the gradient is zero where (K / 4 + lam I) a = [phi - g_hat / 2; 0] / 2.
-    """
-    estimates = []
-    p = targets[0].shape[1] if targets else 0
-    for t, (lo, hi, K) in enumerate(in_turn(kernel, [*rounds, *([x] if x is not None else [])])):
-        wanted = [phi - g / 2 for phi, g in zip(targets[:t], estimates)]
-        target = np.vstack([*wanted, np.zeros((hi - lo, p))]) / 2
-        a = np.linalg.solve(K / 4 + lam * np.eye(hi), target)
-        estimates.append(K[lo:] @ a)
-    return estimates
+    """argmin_g sum_{s<t} |1/2 g(x_s) + 1/2 g_hat_s(x_s) - phi_s|^2 + lam |g|^2 + 1/4 |g(x_t)|^2, and so on to x."""
+    blocks = [*rounds, *([x] if x is not None else [])]
+    rows = [row for block in blocks for row in block]
+    Phi = np.vstack([*targets, np.zeros((0 if x is None else len(x), targets[0].shape[1] if targets else 0))])
+    K, G = gram(kernel, rows, rows), np.zeros_like(Phi)
+    for lo, hi in in_turn(blocks):
+        G[lo:hi] = shifted_expert(K, Phi, G, np.arange(lo), np.arange(lo, hi), lam)
+    return [G[lo:hi] for lo, hi in in_turn(blocks)]
 
 
 def average(kernel, rounds, targets, lam, x):
-    """g_bar_T(x) = 1/T sum_t g_hat_t(x), where g_hat_t is the function hedged at its own x_t."""
-    total = 0.0
+    """g_bar_T(x) = 1/T sum_t g_hat_t(x): the T functions, each hedged at its own x_t, at x."""
     rows, Phi = [row for block in rounds for row in block], np.vstack(targets)
-    V = gram(kernel, x, rows)
-    for lo, hi, K in in_turn(kernel, rounds):
-        total = total + V[:, :hi] @ kaar_coefficients(K, Phi[:lo], lam, hi - lo)
-    return total / len(rounds)
+    Z = coordinates(gram(kernel, [*rows, *x], [*rows, *x]))
+    functions = []
+    for lo, hi in in_turn(rounds):
+        functions.append(argmin(Z, *kaar_squares(len(Z), np.arange(lo), np.arange(lo, hi), Phi), lam))
+    return sum(Z[len(rows) :] @ theta for theta in functions) / len(rounds)
 
 
 def shifted_average(kernel, rounds, targets, lam, x):
-    """The same average for the shifted functions: KAAR on h_s = 2 phi_s - g_hat_s(x_s) with 4 lam."""
-    estimates = shifted_oskaar(kernel, rounds, targets, lam)
-    h = [2 * phi - g for phi, g in zip(targets, estimates)]
-    return average(kernel, rounds, h, 4 * lam, x)
+    """The same average of the functions of equation (hat gt shifted)."""
+    rows, Phi = [row for block in rounds for row in block], np.vstack(targets)
+    Z = coordinates(gram(kernel, [*rows, *x], [*rows, *x]))
+    G, functions = np.zeros_like(Phi), []
+    for lo, hi in in_turn(rounds):
+        functions.append(argmin(Z, *shifted_squares(len(Z), np.arange(lo), np.arange(lo, hi), Phi, G), lam))
+        G[lo:hi] = Z[lo:hi] @ functions[-1]
+    return sum(Z[len(rows) :] @ theta for theta in functions) / len(rounds)
 
 
 def batch_ile(kernel, X, Phi, lam, x):
-    """argmin_g 1/n sum |phi_i - g(x_i)|^2 + lam |g|^2, at x: k(x, X) (K + n lam I)^-1 Phi."""
-    return gram(kernel, x, X) @ np.linalg.solve(gram(kernel, X, X) + len(X) * lam * np.eye(len(X)), Phi)
+    """argmin_g 1/n sum |phi_i - g(x_i)|^2 + lam |g|^2, at x: equation (ERM gn)."""
+    n, rows = len(X), [*X, *x]
+    Z = coordinates(gram(kernel, rows, rows))
+    scale, target = np.zeros(len(rows)), np.zeros((len(rows), np.shape(Phi)[1]))
+    scale[:n], target[:n] = n**-0.5, np.asarray(Phi) * n**-0.5
+    return Z[n:] @ argmin(Z, scale, target, lam)
 
 
 def label_weights(kernel, X, x, lam):
-    """beta of Algorithm 1 at its own round: (K_t + lam I)^-1 v_t(x_t), without the hedged row's own entry."""
-    rows = [*X, x]
-    return np.linalg.solve(gram(kernel, rows, rows) + lam * np.eye(len(rows)), gram(kernel, rows, [x]))[:-1, 0]
+    """beta with g_hat_t(x_t) = sum_s beta_s phi_s for all phi: the estimates of the targets e_1, ..., e_{t-1}."""
+    return kaar(kernel, X, np.eye(len(X)), [x], lam)[0]
 
 
 def effective_dimension(K, lam):
@@ -143,21 +178,28 @@ def effective_dimension(K, lam):
 
 def expert(K, Phi, past, now, lam):
     """argmin_g sum_past |phi - g(x)|^2 + lam |g|^2 + sum_now |g(x)|^2, at the rows now."""
-    rows = np.concatenate([past, now])
-    a = kaar_coefficients(K[np.ix_(rows, rows)], Phi[past], lam, len(now))
-    return K[np.ix_(now, rows)] @ a
+    rows, n = np.concatenate([past, now]), len(past)
+    Z, now = coordinates(K[np.ix_(rows, rows)]), np.arange(n, len(rows))
+    return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), now, Phi[past]), lam)
 
 
 def shifted_expert(K, Phi, mixture, past, now, lam):
-    """argmin_g sum_past |phi - mixture / 2 - g(x) / 2|^2 + lam |g|^2 + sum_now |g(x)|^2 / 4, at the rows now.
+    """argmin_g sum_past |phi - mixture / 2 - g(x) / 2|^2 + lam |g|^2 + 1/4 sum_now |g(x)|^2, at the rows now."""
+    rows, n = np.concatenate([past, now]), len(past)
+    Z, now = coordinates(K[np.ix_(rows, rows)]), np.arange(n, len(rows))
+    return Z[n:] @ argmin(Z, *shifted_squares(len(rows), np.arange(n), now, Phi[past], mixture[past]), lam)
 
-    g = sum_j alpha_j k(x_j, .) with  (K / 4 + lam I) alpha = (phi - mixture / 2) / 2.
-    """
-    rows = np.concatenate([past, now])
-    shifted = (Phi[past] - mixture[past] / 2) / 2
-    targets = np.concatenate([shifted, np.zeros((len(now), Phi.shape[1]))])
-    alpha = np.linalg.solve(K[np.ix_(rows, rows)] / 4 + lam * np.eye(len(rows)), targets)
-    return K[np.ix_(now, rows)] @ alpha
+
+def experts(K, Phi, begins, lo, hi, lam, mixture=None):
+    """The experts that begin at these rows, at the rows lo..hi-1; shifted where there is a mixture. S times (n, p)."""
+    Z, now, found = coordinates(K[:hi, :hi]), np.arange(lo, hi), []
+    for some in np.array_split(np.asarray(begins), 1 + len(begins) * hi**2 // 1_000_000):
+        if mixture is None:
+            squares = [kaar_squares(hi, np.arange(s, lo), now, Phi) for s in some]
+        else:
+            squares = [shifted_squares(hi, np.arange(s, lo), now, Phi, mixture) for s in some]
+        found += list(Z[lo:] @ argmin(Z, *map(np.array, zip(*squares)), lam)) if len(some) else []
+    return found
 
 
 def projected(g):
@@ -191,29 +233,30 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
     kinds = [(K, lam) for K in Ks for lam in lams]
     begins = [0, *ends[:-1]]
     rows_of = [np.arange(lo, hi) for lo, hi in zip(begins, ends, strict=True)]
-    estimates, weights, experts = np.zeros_like(Phi), [], []
+    estimates, weights, all_experts = np.zeros_like(Phi), [], []
     losses = np.zeros((T, len(kinds), T))  # tilde l_r(s, kind), with the mixture's own loss while s sleeps
     for t in range(T):
         now = rows_of[t]
         alive = [s for s in range(t + 1) if window is None or s == t or begins[t] - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
-        G = []
-        for s in alive:
-            past = np.arange(begins[s], begins[t])
-            for K, lam in [(K(s) if callable(K) else K, lam) for K, lam in kinds]:
-                g = shifted_expert(K, Phi, estimates, past, now, lam) if shifted else expert(K, Phi, past, now, lam)
-                G.append(projected(g) if project else g)
+        mixture, G = estimates if shifted else None, []
+        for K, lam in kinds:
+            if callable(K):
+                G.append([experts(K(s), Phi, [begins[s]], begins[t], ends[t], lam, mixture)[0] for s in alive])
+            else:
+                G.append(experts(K, Phi, [begins[s] for s in alive], begins[t], ends[t], lam, mixture))
+        G = [projected(g) if project else g for of_one in zip(*G) for g in of_one]  # by restart, then kind
         total = np.array([losses[s, i, :t].sum() for s in alive for i in range(len(kinds))])
         p = np.exp(-eta * (total - total.min()))
         p = p / p.sum()
         mixture = sum(weight * g for weight, g in zip(p, G, strict=True))
         estimates[now] = mixture
         weights.append(p)
-        experts.append(np.array(G))
+        all_experts.append(np.array(G))
         losses[:, :, t] = mean_square(Phi[now], mixture)
         for (s, i), g in zip([(s, i) for s in alive for i in range(len(kinds))], G, strict=True):
             losses[s, i, t] = mean_square(Phi[now], mixture / 2 + g / 2) if shifted else mean_square(Phi[now], g)
-    return estimates, weights, experts
+    return estimates, weights, all_experts
 
 
 # ------------------------------------------------------------------ nothing given: scales, company, a scaled rate
@@ -278,7 +321,9 @@ def untuned_oskaar(X, Phi, ends, lam):
 
 def ridge(K, Phi, past, now, lam):
     """argmin_g sum_past |phi - g(x)|^2 + lam |g|^2, at the rows now: no hedge."""
-    return K[np.ix_(now, past)] @ np.linalg.solve(K[np.ix_(past, past)] + lam * np.eye(len(past)), Phi[past])
+    rows, n = np.concatenate([past, now]), len(past)
+    Z = coordinates(K[np.ix_(rows, rows)])
+    return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), [], Phi[past]), lam)
 
 
 def company(Ks, Phi, lo, hi, lams, parts=False):
@@ -367,27 +412,28 @@ def company_salami(
     for t, (lo, hi) in enumerate(zip(begins, ends)):
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
-        experts = [(s, i) for s in alive for i in range(len(kinds))]
+        restarts = [(s, i) for s in alive for i in range(len(kinds))]
         visitors = [] if guests is None else company(guests, Phi, lo, hi, guest_lams, parts=judge is None)
-        panel = [0 for _ in experts] + [name for name, _, _ in visitors]
-        said = [expert(K, Phi, np.arange(begins[s], lo), np.arange(lo, hi), lam) for s in alive for K, lam in kinds]
+        panel = [0 for _ in restarts] + [name for name, _, _ in visitors]
+        by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
+        said = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
         said += [g for _, _, g in visitors]
         said = [projected(g) if project else g for g in said]
-        prior = [later if s else 0.0 for s, _ in experts] + [w for _, w, _ in visitors]
-        total = [paid[s, i, :t].sum() for s, i in experts] + [
+        prior = [later if s else 0.0 for s, _ in restarts] + [w for _, w, _ in visitors]
+        total = [paid[s, i, :t].sum() for s, i in restarts] + [
             sum(r[v] for r in paid_by) for v in range(len(visitors))
         ]
         rate = eta / np.mean(own) if scaled else eta
         logs = np.array(prior) - rate * np.array(total)
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
-        weights.append(p[: len(experts)].reshape(len(alive), len(kinds)))
-        shares.append(p[len(experts) :])
+        weights.append(p[: len(restarts)].reshape(len(alive), len(kinds)))
+        shares.append(p[len(restarts) :])
         whole = sum(w * g for w, g in zip(p, said))
         own.append(mean_square(Phi[lo:hi], whole))
         paid[:, :, t] = own[-1]
-        for (s, i), g in zip(experts, said):
+        for (s, i), g in zip(restarts, said):
             paid[s, i, t] = mean_square(Phi[lo:hi], g)
-        paid_by.append([mean_square(Phi[lo:hi], g) for g in said[len(experts) :]])
+        paid_by.append([mean_square(Phi[lo:hi], g) for g in said[len(restarts) :]])
         estimates[lo:hi] = whole
         if judge is not None and visitors:
             panels = [whole]
@@ -447,17 +493,11 @@ def kors(kernel, X, budget, ridge, beta, draws):
 
 def projected_gram(kernel, X, atoms, sizes):
     """<P_i k(x_i, .), P_j k(x_j, .)>, where P_i projects on the span of the first sizes[i] atoms."""
-    K = gram(kernel, X, X)
-    weights = []
-    for i, m in enumerate(sizes):
-        D = atoms[:m]
-        weights.append(np.linalg.solve(K[np.ix_(D, D)], K[D, i]))
-    projected = np.zeros_like(K)
-    for i in range(len(X)):
-        for j in range(len(X)):
-            inner = K[np.ix_(atoms[: sizes[i]], atoms[: sizes[j]])]
-            projected[i, j] = weights[i] @ inner @ weights[j]
-    return projected
+    Z, rows = coordinates(gram(kernel, X, X)), []
+    for z, m in zip(Z, sizes):
+        D = Z[atoms[:m]].T
+        rows.append(D @ np.linalg.lstsq(D, z, rcond=None)[0])  # the nearest point of the span
+    return np.array(rows) @ np.array(rows).T
 
 
 # ------------------------------------------------------------------ losses
@@ -693,12 +733,16 @@ def transition_counts(labels, k):
 
 
 def nearest_distribution(v):
-    """The projection of v on the simplex: max(v - c, 0) with c found by halving."""
-    low, high = min(v) - 1.0, max(v)
-    for _ in range(200):
-        c = (low + high) / 2
-        low, high = (c, high) if sum(max(x - c, 0.0) for x in v) > 1 else (low, c)
-    return np.array([max(x - low, 0.0) for x in v])
+    """The point of the simplex that is nearest to v: the best of all faces, on each the nearest of its plane, if inside."""
+    v = np.asarray(v, dtype=float)
+    inside = []
+    for face in subsets(len(v))[1:]:
+        rows = sorted(face)
+        q = np.zeros(len(v))
+        q[rows] = v[rows] + (1 - v[rows].sum()) / len(rows)  # on the plane through the face
+        if q.min() >= 0:
+            inside.append(q)
+    return min(inside, key=lambda q: ((q - v) ** 2).sum())
 
 
 def learned_factors(one_hots, labels, k):
