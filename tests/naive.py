@@ -191,7 +191,7 @@ def shifted_expert(K, Phi, mixture, past, now, lam):
 
 
 def experts(K, Phi, begins, lo, hi, lam, mixture=None):
-    """The experts that begin at these rows, at the rows lo..hi-1; shifted where there is a mixture. S times (n, p)."""
+    """The experts that begin at these rows, at the rows lo..hi-1, each (n, p); shifted where there is a mixture."""
     Z, now, found = coordinates(K[:hi, :hi]), np.arange(lo, hi), []
     for some in np.array_split(np.asarray(begins), 1 + len(begins) * hi**2 // 1_000_000):
         if mixture is None:
@@ -733,7 +733,7 @@ def transition_counts(labels, k):
 
 
 def nearest_distribution(v):
-    """The point of the simplex that is nearest to v: the best of all faces, on each the nearest of its plane, if inside."""
+    """The point of the simplex nearest to v: the best of all faces, on each the nearest of its plane, if inside."""
     v = np.asarray(v, dtype=float)
     inside = []
     for face in subsets(len(v))[1:]:

@@ -9,8 +9,9 @@ import dimensions
 import excess
 import regret
 import settings
+import variation
 
-PARTS = {"dimensions": dimensions, "excess": excess, "settings": settings, "regret": regret}
+PARTS = {"dimensions": dimensions, "excess": excess, "settings": settings, "variation": variation, "regret": regret}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PARTS:

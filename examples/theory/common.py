@@ -31,39 +31,50 @@ def progress(text):
     print(f"[{time.perf_counter() - STARTED:5.0f} s] {text}", flush=True)
 
 
+def standard_error(values):
+    """Of the mean over the first axis, the seeds."""
+    return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+
+
 def exponent(lengths, values, draws=400):
-    """(slope, its standard error) of log mean on log T, for values (seeds, lengths); seeds are resampled."""
+    """(slope, its standard error) of log mean on log T, for values (seeds, lengths); seeds are resampled.
+
+    Resampling n seeds spreads a mean by its deviation with n in the denominator: n / (n - 1) puts that right.
+    """
     rng, values = np.random.default_rng(0), np.maximum(np.asarray(values, dtype=float), 1e-9)
+    scale = np.sqrt(len(values) / (len(values) - 1))
     slopes = [
         np.polyfit(np.log(lengths), np.log(values[rng.integers(len(values), size=len(values))].mean(axis=0)), 1)[0]
         for _ in range(draws)
     ]
-    return float(np.polyfit(np.log(lengths), np.log(values.mean(axis=0)), 1)[0]), float(np.std(slopes))
+    slope = np.polyfit(np.log(lengths), np.log(values.mean(axis=0)), 1)[0]
+    return float(slope), float(scale * np.std(slopes, ddof=1))
 
 
-def curve(axes, lengths, values, name, color, marker="o", style="-"):
+def curve(axes, lengths, values, name, color, marker="o", style="-", variable="T"):
     """Mean and standard error of (seeds, lengths), with its exponent in the legend."""
     values = np.asarray(values, dtype=float)
     slope, error = exponent(lengths, values)
-    spread = values.std(axis=0) / np.sqrt(len(values))
-    label = f"{name}: $T^{{{slope:.2f} \\pm {error:.2f}}}$"
+    spread = standard_error(values)
+    label = f"{name}: ${variable}^{{{slope:.2f} \\pm {error:.2f}}}$"
     axes.errorbar(lengths, values.mean(axis=0), spread, color=color, marker=marker, ls=style, capsize=3, label=label)
     progress(
-        f"    {name}: {values.mean(axis=0).round(4).tolist()} at {list(lengths)}, exponent {slope:.3f} +- {error:.3f}"
+        f"    {name}: {values.mean(axis=0).round(4).tolist()} +- {spread.round(4).tolist()} at {list(lengths)}, "
+        f"exponent {slope:.3f} +- {error:.3f}"
     )
     return slope, error
 
 
-def bound(axes, lengths, values, name):
+def bound(axes, lengths, values, name, variable="T"):
     """A bound, with its own exponent over the same lengths."""
     slope = np.polyfit(np.log(lengths), np.log(values), 1)[0]
-    axes.plot(lengths, values, color=BLACK, ls="--", label=f"{name}: $T^{{{slope:.2f}}}$")
+    axes.plot(lengths, values, color=BLACK, ls="--", label=f"{name}: ${variable}^{{{slope:.2f}}}$")
     progress(f"    {name}: {np.round(values, 2).tolist()}, exponent {slope:.3f}")
 
 
-def finish(axes, lengths, title, ylabel):
-    axes.set(xscale="log", yscale="log", xlabel="length T of the stream", ylabel=ylabel, title=title)
-    axes.set_xticks(lengths, labels=map(str, lengths))
+def finish(axes, lengths, title, ylabel, xlabel="length T of the stream"):
+    axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=title)
+    axes.set_xticks(lengths, labels=[f"{length:g}" for length in lengths])
     axes.xaxis.minorticks_off()
     axes.set_ylim(top=axes.get_ylim()[1] * 8)  # room for the legend
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")

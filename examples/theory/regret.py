@@ -64,7 +64,7 @@ def abrupt(axes, lengths, seeds):
 
 
 def drift(axes, lengths, seeds):
-    """A walk through two worlds, whatever T: V_G is the same for all lengths. lam and m as prescribed."""
+    """A walk from one law through two others: V_G is the same for all lengths. lam and m as prescribed."""
     progress("continuous drift")
     loss = losses.ZeroOne(4)
     found = {name: np.zeros((seeds, len(lengths))) for name in ("SALAMI", "OSKAAR", "OSKAAR, m restarts")}
@@ -79,7 +79,7 @@ def drift(axes, lengths, seeds):
             pieces = theory.pieces(stream.steps.tolist(), m)
             found["OSKAAR, m restarts"][s, i] = risk(stream, restarted(stream, lam, pieces))
             kappa, norm = stream.kernel.kappa, stream.norms.max()
-            bounds[s, i] = theory.salami_drift_bound(T, loss.c_delta, kappa, stream.V_G, norm, sup_value=kappa * norm)
+            bounds[s, i] = theory.salami_drift_bound(T, loss.c_delta, kappa, stream.V_G, norm)
         progress(f"  T = {T}")
     for (name, values), color, marker in zip(found.items(), (BLUE, RED, GREEN), "os^", strict=True):
         curve(axes, lengths, values, name, color, marker)
@@ -108,7 +108,7 @@ def adversarial(axes, lengths, seeds):
 
 
 def budgeted(axes, lengths, seeds):
-    """The same noisy world with at most so many inputs kept: what a budget costs, at the lam of the exact learner."""
+    """The same noisy stream with at most so many inputs kept, at the lam of the exact learner."""
     progress("budgets")
     loss = losses.Ordinal(5)
     found = {name: np.zeros((seeds, len(lengths))) for name in ("all inputs", "budget 40", "budget 20", "budget 10")}

@@ -4,7 +4,7 @@ import time
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREEN, ORANGE, PINK, RED, curve, finish, progress, risk, run, save
+from common import BLUE, GREEN, ORANGE, PINK, RED, curve, finish, progress, risk, run, save, standard_error
 
 from oskaar import OSKAAR, SALAMI, losses, streams, theory
 
@@ -12,21 +12,21 @@ from oskaar import OSKAAR, SALAMI, losses, streams, theory
 def regularisation(axes, T=600, seeds=4):
     progress("the effect of lam")
     loss, lams = losses.ZeroOne(4), np.geomspace(0.003, 300, 8)
-    worlds = {"stationary": {"changes": 0}, "three changes": {"changes": 3}}
-    for (name, how), color in zip(worlds.items(), (GREEN, RED), strict=True):
+    kinds = {"stationary": {"changes": 0}, "three changes": {"changes": 3}}
+    for (name, how), color in zip(kinds.items(), (GREEN, RED), strict=True):
         made = [streams.drifting(loss, T, sites=15, noise=0.2, seed=s, **how) for s in range(seeds)]
         for kind, style, make in (
             ("OSKAAR", "--", lambda kernel, lam: OSKAAR(loss, kernel, lam)),
             ("SALAMI", "-", lambda kernel, lam: SALAMI(loss, kernel, lam, eta=1 / 8)),
         ):
-            values = np.array([[risk(w, run(make(w.kernel, lam), w).predictions) for lam in lams] for w in made])
-            spread, marker = values.std(axis=0) / np.sqrt(seeds), "s" if kind == "OSKAAR" else "o"
+            values = np.array([[risk(m, run(make(m.kernel, lam), m).predictions) for lam in lams] for m in made])
+            spread, marker = standard_error(values), "s" if kind == "OSKAAR" else "o"
             look = {"color": color, "ls": style, "marker": marker, "capsize": 3}
             axes.errorbar(lams, values.mean(axis=0), spread, label=f"{kind}, {name}", **look)
             progress(f"    {kind}, {name}: {values.mean(axis=0).round(1).tolist()} at lam {lams.round(3).tolist()}")
-        grid = [risk(w, run(SALAMI(loss, w.kernel, (0.03, 0.3, 3.0, 30.0), eta=1 / 8), w).predictions) for w in made]
+        grid = [risk(m, run(SALAMI(loss, m.kernel, (0.03, 0.3, 3.0, 30.0), eta=1 / 8), m).predictions) for m in made]
         axes.axhline(np.mean(grid), color=color, lw=1, ls=":", label=f"SALAMI over a grid, {name}")
-        progress(f"    SALAMI over (0.03, 0.3, 3, 30), {name}: {np.mean(grid):.1f}")
+        progress(f"    SALAMI over (0.03, 0.3, 3, 30), {name}: {np.mean(grid):.1f} +- {standard_error(grid):.1f}")
         prescribed = theory.abrupt_lam(T, 1 + how["changes"])
         axes.axvline(prescribed, color=color, lw=0.8, alpha=0.5)
     axes.set(xscale="log", yscale="log", xlabel="lam (prescribed: vertical)", ylabel="cumulative excess risk")
@@ -35,7 +35,7 @@ def regularisation(axes, T=600, seeds=4):
     axes.legend(frameon=False, fontsize=8, loc="upper left")
 
 
-def restarts(axes, lengths=(100, 200, 400), seeds=4):
+def restarts(axes, lengths=(125, 250, 500, 1000), seeds=5):
     progress("geometric against all restarts")
     loss = losses.ZeroOne(4)
     for (name, eta), color, marker in zip(
