@@ -43,14 +43,15 @@ def gram(kernel, X, Y):
 
 
 def coordinates(K):
-    """Z with Z Z^T = K: the rows in an orthonormal basis of the span of k(., x_1), ..., k(., x_n)."""
+    """Z with Z Z^T = K: the rows in an orthonormal basis of the span of k(., x_1), ..., k(., x_n), up to rounding."""
     return _coordinates(np.asarray(K, dtype=float).tobytes(), len(K))
 
 
 @lru_cache(maxsize=64)
 def _coordinates(K, n):
     values, vectors = np.linalg.eigh(np.frombuffer(K).reshape(n, n))
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    there = values > 1e-16 * values.max(initial=0.0)
+    return vectors[:, there] * np.sqrt(values[there])
 
 
 def objective(Z, theta, scale, target, lam):
