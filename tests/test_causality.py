@@ -52,7 +52,7 @@ LOSSES = {
     "vectors": (lambda: losses.Squared(2, -1, 1), lambda s: np.sin([s, 2 * s])),
     "medians": (lambda: losses.Pinball(2, -1, 1), lambda s: np.sin([s % 31, 2 * s % 31])),
     "angles": (losses.Circular, lambda s: float(s % 6)),
-    "arcs": (losses.Geodesic, lambda s: float(s % 53)),
+    "arcs": (losses.Geodesic, lambda s: s % 53 / 10),
     "sphere": (lambda: losses.SphereGeodesic(3), point),
     "distributions": (lambda: losses.TotalVariation(3), shares),
     "ordered": (lambda: losses.OrderedWasserstein(3), shares),

@@ -25,7 +25,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
 from oskaar.learners.certificate import Certificate, Hindsight
-from oskaar.learners.charges import charges
+from oskaar.learners.growing import charges, together
 from oskaar.learners.scales import Early, waits_for_scales
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
@@ -499,21 +499,12 @@ class OnlineLearner(Predictor):
         return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
 
     def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
-        """Rounds that share a space are decoded together.
-
-        How many are is told by past labels, for rounding may depend on it: 1, 2, 4, ... since a space has grown, and
-        answers of rounds in which it has grown meanwhile are not kept.
-        """
         answers: list[Any] = []
-        rows, together = spans(ends), 1 if spaces[0].grows else len(ends)
-        while len(answers) < len(rows):
-            i, space = len(answers), spaces[len(answers)]
-            first, here = rows[i][0], rows[i : i + together]
-            G_i = fit_columns(G[first : here[-1][1]], space.p)
-            found = space.decode_rounds(G_i, [hi - first for _, hi in here])
-            kept = next((j for j in range(len(here)) if spaces[i + j] is not space), len(here))
-            answers += found[:kept]
-            together = 2 * together if spaces[len(answers)] is space else 1
+        rows = spans(ends)
+        for space, first, stop, end in together(spaces[:-1]):
+            lo, hi = rows[first][0], rows[end - 1][1]
+            found = space.decode_rounds(fit_columns(G[lo:hi], space.p), [hi - lo for _, hi in rows[first:end]])
+            answers += found[: stop - first]
         return answers
 
     def _commit(self, block: Block, space: Space, happened: Rounds) -> None:
@@ -545,7 +536,7 @@ class OnlineLearner(Predictor):
 
 def _surrogates(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Array:
     """|phi - g|^2 of each round, the mean over its rows."""
-    surrogates = charges(fit_columns(G, Phi.shape[1]), Phi, spaces, ends)
+    surrogates = charges(G, Phi, spaces[1:], ends)
     if len(ends) == len(surrogates):
         return surrogates
     rows = spans(ends)

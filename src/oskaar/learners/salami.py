@@ -24,10 +24,10 @@ from oskaar.learners.ahead import Ahead, charge, mix, rows_of
 from oskaar.learners.base import inputs_for, require_loss
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.changes import Change, Changes
-from oskaar.learners.charges import charges
 from oskaar.learners.company import Company, Ridges
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import FeatureExperts, KernelExperts, first_expert
+from oskaar.learners.growing import charges, together
 from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
@@ -422,9 +422,9 @@ class SALAMI(OnlineLearner):
     def _mixed(self, ahead: Ahead, starts: Any, E: Array, Phi: Array, spaces: list[Space]) -> Ahead:
         """`_estimate` and `_observe` for rounds of one row whose estimates (rounds, kinds, S, p) are known."""
         E = self._inside_each(E, spaces, ahead.ends)
-        losses = charges(E, Phi, spaces, ahead.ends)
+        losses = charges(E, Phi, spaces[1:], ahead.ends)
         said = np.ascontiguousarray(fit_columns(ahead.said, Phi.shape[1]).transpose(1, 0, 2))
-        charged = charges(said, Phi, spaces, ahead.ends)
+        charged = charges(said, Phi, spaces[1:], ahead.ends)
         known = [space.p for space in spaces]
 
         def own(i: int, G: Array) -> float:
@@ -460,12 +460,13 @@ class SALAMI(OnlineLearner):
 
     def _inside_each(self, E: Array, spaces: list[Space], ends: Any) -> Array:
         """`_inside` for estimates (rows, ..., p) of several rounds, in the coordinates known before each of them."""
-        if not spaces[0].grows:
+        if not (self.project and spaces[0].grows):
             return self._inside(E, spaces[0])
-        inside = E.copy()
-        for (lo, hi), space in zip(spans(ends), spaces, strict=False):
-            here = E[lo:hi, ..., : space.p]
-            inside[lo:hi, ..., : space.p] = fit_columns(self._inside(here, space), here.shape[-1])
+        inside, rows = E.copy(), spans(ends)
+        for space, first, stop, end in together(spaces[: len(rows)]):
+            lo, kept, hi = rows[first][0], rows[stop - 1][1], rows[end - 1][1]
+            here = self._inside(fit_columns(E[lo:hi], space.p), space)
+            inside[lo:kept, ..., : space.p] = fit_columns(here[: kept - lo], inside[..., : space.p].shape[-1])
         return inside
 
     def _alive(self) -> NDArray[np.int64]:
