@@ -22,7 +22,7 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.chunks import tiles
 from oskaar.solvers.stackblocks import StackBlock
 from oskaar.solvers.stacks import LEAST_OPEN, Stack, open_rows
-from oskaar.solvers.triangles import divide, root, unit_root, whitened_wider
+from oskaar.solvers.triangles import divide, root, times_below, unit_root, whitened_wider
 
 
 class KnownBlock(StackBlock):
@@ -47,7 +47,6 @@ class KnownBlock(StackBlock):
         shape = (self.slots + 1 + max(self.lanes, default=-1), len(stack.lams), self.n)
         self.C, self.means = np.zeros((2, *shape, self.targets.shape[1]))
         self.d = np.ones(shape)
-        self.before = np.tri(self.n, k=-1).T.copy().T  # in the order of R
         self.kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         self.roots: dict[tuple[int, int], Array] = {}
         for slot in np.flatnonzero(self.lives[: self.slots]).tolist():
@@ -78,7 +77,7 @@ class KnownBlock(StackBlock):
         grams = (Z @ Z.T / stack.lams[:, None, None]).swapaxes(1, 2)
         for l, gram in enumerate(grams):
             R, C = unit_root(gram), H.copy()
-            self.means[slot, l, :n] = self._solved(R, np.tril(R[-n:], len(R) - n - 1), C)
+            self.means[slot, l, :n] = self._solved(R, C)[-n:]
             self.C[slot, l, :n], self.d[slot, l, :n] = C[-n:], R.diagonal()[-n:]
 
     def _be_born(self, lams: Array) -> None:
@@ -98,22 +97,22 @@ class KnownBlock(StackBlock):
         n = len(R)
         C, means = self.C[where, l, :n], self.means[where, l, :n]
         np.subtract(self.targets[:n], means, out=C)
-        means += self._solved(R, R * self.before[:n, :n], C)
+        means += self._solved(R, C)
         self.d[where, l, :n] = R.diagonal()
         if not self.folds:
             self.roots[where, l] = R
 
-    def _solved(self, R: Array, before: Array, C: Array) -> Array:
-        """Turn C into R^-1 C; what it then adds to rows, by their part of R before the diagonal."""
+    def _solved(self, R: Array, C: Array) -> Array:
+        """Turn C into R^-1 C; the sums over j < i of R_ij C_j."""
         if len(self.columns) == 1:
             divide(R, C)
-            return before @ C
-        added = np.empty((len(before), C.shape[1]))
+            return times_below(R, C)
+        sums = np.empty(C.shape)
         for part in self.columns:
             tile = C[:, part].copy()
             divide(R, tile)
-            C[:, part], added[:, part] = tile, before @ tile
-        return added
+            C[:, part], sums[:, part] = tile, times_below(R, tile)
+        return sums
 
     def known_estimates(self, who: Any) -> Array:
         """What experts `who` (n, S) say of each row, (n, L, S, p)."""

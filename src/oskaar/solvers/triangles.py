@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array
@@ -72,6 +72,23 @@ def divide(F: Array, C: Array) -> None:
         X = dtrsm(1.0, F.T, columns, side=1, lower=0, overwrite_b=1)
     if X is not columns:
         C[:] = X.T
+
+
+def times_below(F: Array, C: Array) -> Array:
+    """Sums over j < i of F_ij C_j, for F in Fortran order: row i of C plays no part in row i, not even by rounding.
+
+    >>> times_below(np.array([[2.0, 9.0], [3.0, 2.0]], order="F"), np.array([[1.0], [5.0]]))
+    array([[0.],
+           [3.]])
+    """
+    if not C.size:
+        return np.zeros(C.shape)
+    diagonal = F.reshape(-1, order="F")[:: len(F) + 1]
+    kept = diagonal.copy()
+    diagonal[:] = 0.0
+    sums: Array = dtrmm(1.0, F, C.T, side=1, lower=1, trans_a=1).T  # columns for BLAS: both transposed
+    diagonal[:] = kept
+    return sums
 
 
 def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
