@@ -133,8 +133,10 @@ def test_numbers_are_the_definitions(data, X, lam, shifted):
     assert found.effective_dimension == pytest.approx(d_eff, abs=1e-6)
     assert found.surrogate_loss == pytest.approx(((Phi - G) ** 2).sum(), abs=1e-6)
     assert found.surrogate_bound == pytest.approx(surrogate, rel=1e-6, abs=1e-6)
-    assert found.bound == pytest.approx(2 * loss.c_delta * np.sqrt(T * ((Phi - G) ** 2).sum()), abs=1e-5)
-    assert found.prior_bound == pytest.approx(2 * loss.c_delta * np.sqrt(T * surrogate), abs=1e-5)
+    diameter = learner.space.diameter
+    assert diameter <= loss.diameter + 1e-12
+    assert found.bound == pytest.approx(diameter * np.sqrt(T * ((Phi - G) ** 2).sum()), abs=1e-5)
+    assert found.prior_bound == pytest.approx(diameter * np.sqrt(T * surrogate), abs=1e-5)
     assert found.surrogate_regret == pytest.approx(found.surrogate_loss - fit, abs=1e-6)
 
 
@@ -189,7 +191,7 @@ def test_comparison_inequality_is_attained(learner):
     """Against a learner that knows nothing every answer is wrong: regret = bound, and no smaller factor will do."""
     for certificate in drive(learner, apart(12), lambda t, learner, x: 1 - learner.predict_one(x)):
         assert certificate.regret == pytest.approx(certificate.bound)
-        halved = dataclasses.replace(certificate, c_delta=certificate.c_delta / 2)
+        halved = dataclasses.replace(certificate, diameter=certificate.diameter / 2)
         assert halved.bound < certificate.regret
 
 
@@ -229,9 +231,11 @@ def test_gap_of_a_candidate_that_was_not_there():
         lambda z, y: float(np.dot(psi[z], codes[y])), label_kernel=lambda y, v: float(np.dot(codes[y], codes[v]))
     )
     space = loss.space().extended("l").extended("r")
-    gap = space.gap(space.extended("m"), "l", "m", np.array([0.5, 0.5]))
+    gap = space.extended("m").gap("l", "m", np.array([0.5, 0.5]))
     assert gap == pytest.approx(0.5 - 0.2)
-    assert space.gap(space.extended("l"), "l", "l", np.array([0.5, 0.5])) == 0.0
+    assert space.gap("l", "l", np.array([0.5, 0.5])) == 0.0
+    later = space.extended("m").extended("l")  # y need not be the last label
+    assert later.gap("l", "m", np.array([0.5, 0.5])) == pytest.approx(gap)
 
 
 def test_certificate_is_a_value():
@@ -290,8 +294,9 @@ def test_gap_of_a_distribution_that_was_not_there():
         y[[j // 3, 2 + j]] = 0.5
         space = space.extended(loss.check(y))
     new = loss.check([0.5, 0.5, 0, 0, 0, 0, 0, 0])
-    assert space.gap(space.extended(new), None, new, np.ones(6)) == pytest.approx(1.0)
-    assert space.gap(space.extended(y), None, y, np.ones(6)) == 0.0
+    z = space.decode_many(np.ones((1, 6)))[0]
+    assert space.extended(new).gap(z, new, np.ones(6)) == pytest.approx(1.0)
+    assert space.gap(z, y, np.ones(6)) == 0.0
 
 
 def test_gap_of_a_search_that_missed():
@@ -299,5 +304,8 @@ def test_gap_of_a_search_that_missed():
     loss = losses.Jaccard(14)
     space = loss.space().extended(frozenset({1}))
     assert not space.exact
-    assert space.gap(space, frozenset({0}), frozenset({1}), np.array([0.7])) == pytest.approx(0.7)
-    assert space.gap(space, frozenset({1}), frozenset({0}), np.array([0.7])) == 0.0
+    assert space.gap(frozenset({0}), frozenset({1}), np.array([0.7])) == pytest.approx(0.7)
+    assert space.gap(frozenset({1}), frozenset({0}), np.array([0.7])) == 0.0
+    limited = losses.Jaccard(14, at_most=1)  # the best answer to {2, 3} is {2}
+    space = limited.space().extended(frozenset({1})).extended(frozenset({2, 3}))
+    assert space.gap(frozenset({1}), frozenset({2, 3}), np.array([0.7, 2.0])) == pytest.approx(2.0 / 2 - 0.7)

@@ -122,7 +122,7 @@ def test_the_recorder_has_the_numbers_of_the_replay(chunk):
     assert np.allclose(curves["regret"], expected.regret)
     assert curves["bound"][-1] == pytest.approx(learner.regret_bound(), rel=1e-5)
     bounds = [
-        theory.comparison_bound(t, learner.space.c_delta, expected.surrogate_losses[:t].sum()) for t in range(1, 201)
+        theory.comparison_bound(t, LOSS.diameter / 2, expected.surrogate_losses[:t].sum()) for t in range(1, 201)
     ]
     assert np.allclose(curves["bound"], bounds, rtol=1e-4)
     assert recorder.changes == [list(change) for change in learner.change_points()]

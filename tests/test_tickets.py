@@ -142,7 +142,7 @@ def test_learned_in_the_order_told(make, kind):
     assert late.surrogate_loss == 20.0
     assert now.total_loss < 20.0
     for each in (late, now):
-        each.total_loss = each.regret = each.surrogate_loss = each._behind = 0.0  # the accounts
+        each.total_loss = each.regret = each.surrogate_loss = each._behind = each._drift = 0.0  # the accounts
     assert state(late) == state(now)
     assert late.open_tickets == sorted(set(range(24)) - set(order.tolist()))
 

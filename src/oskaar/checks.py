@@ -41,7 +41,7 @@ def check_loss(
     labels, outputs: what to try; by default what the loss lists. Outputs must be complete for the decoder's
     minimum to mean something; for losses on parts they are taken by their number of rows, and rounds of
     several rows should be among them. Checked: Delta(z, y) = <psi(z), phi(y)> + a term free of z for some psi,
-    |phi(y)| <= 1, |psi(z) - psi(z')| <= 2 c_delta, `decode` attains the enumerated minimum for weights of any
+    |phi(y)| <= 1, |psi(z) - psi(z')| <= diameter <= 2 c_delta, `decode` attains the enumerated minimum for weights of any
     sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs. On parts the loss's own
     `decode` is checked: a Space that adds what it has learned of the labels decodes something else.
     """
@@ -76,7 +76,7 @@ def _check_round(loss: Loss, space: Space, zs: list[Any], ys: list[Any], seed: i
             f"optimum({y!r}) is {space.optimum(y)}, the minimum is {best}",
         )
     _check_decoder(loss, space, D, ys, np.random.default_rng(seed))
-    _check_radius(space.c_delta, D, Phi, space)
+    _check_radius(D, Phi, space)
 
 
 def check_kernel(kernel: Kernel, X: Rows, tolerance: float = 1e-9) -> None:
@@ -211,8 +211,9 @@ def _check_decoder(loss: Loss, space: Any, D: Array, ys: list[Any], rng: np.rand
         )
 
 
-def _check_radius(c_delta: float, D: Array, Phi: Array, space: Any) -> None:
-    """The differences psi(z) - psi(z') that phi can see must have norm at most 2 c_delta."""
+def _check_radius(D: Array, Phi: Array, space: Any) -> None:
+    """The differences psi(z) - psi(z') that phi can see must have norm at most diameter <= 2 c_delta."""
+    c_delta, diameter = space.c_delta, space.diameter
     if not np.isfinite(c_delta):
         return  # nothing is claimed
     psi = np.linalg.lstsq(Phi @ _metric_root(space, Phi.shape[1]), (D - D[0]).T, rcond=1e-10)[0].T
@@ -221,6 +222,14 @@ def _check_radius(c_delta: float, D: Array, Phi: Array, space: Any) -> None:
     _require(
         widest <= 2 * c_delta + 1e-6 * (1 + c_delta),
         f"|psi(z) - psi(z')| reaches {widest:.6g} > 2 c_delta = {2 * c_delta:.6g}",
+    )
+    _require(
+        widest <= diameter + 1e-6 * (1 + c_delta),
+        f"|psi(z) - psi(z')| reaches {widest:.6g} > diameter = {diameter:.6g}",
+    )
+    _require(
+        diameter <= 2 * c_delta + 1e-6 * (1 + c_delta),
+        f"diameter = {diameter:.6g} > 2 c_delta = {2 * c_delta:.6g}: leave it out",
     )
 
 

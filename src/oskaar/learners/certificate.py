@@ -1,14 +1,30 @@
 r"""What a learner's regret cannot exceed, from what it has seen so far.
 
-    R_T  <=  2 c_delta sqrt(T) sqrt(sum_t |phi_t - g_t(x_t)|^2) + gap         Lemma (online CI), on any data     (1)
-    sum_t |phi_t - g_t(x_t)|^2  <=  surrogate_bound                          the learner's own theorem          (2)
+    R_T  <=  diam(psi) sqrt(T) sqrt(sum_t |phi_t - g_t|^2) + gap             Lemma (online CI), on any data     (1)
+    sum_t |phi_t - g_t|^2  <=  surrogate_bound                               the learner's own theorem          (2)
 
-(1) is summed over rounds from Delta(z_t, y_t) - min_z Delta(z, y_t) <= |psi(z_t) - psi(z*_t)| |phi_t - g_t|, where
-the difference of psi is at most 2 c_delta. In spaces that grow, c_delta is the present one, and it serves for earlier
-rounds: phi_t - g_t has no coordinate that was added later, and more coordinates or candidates never bring two psi
-closer. A round of n rows has the mean over its rows as inner product. `gap` is 0 where decoding is exact; else it is
-what the best answer to y_t would have been better by, for the estimate g_t (`Space.gap`). A Kendall decoder that ran
-out of time says so by a warning, KemenyGap, and is not in `gap`.
+Here g_t is the estimate behind the answer z_t, made when x_t was asked, and t counts the labels in the order in which
+they were told.
+
+(1) is summed over rounds, by Cauchy and Schwarz. With z* the best answer to y_t,
+
+    Delta(z_t, y_t) - Delta(z*, y_t) = <psi(z_t) - psi(z*), phi_t - g_t> + <psi(z_t) - psi(z*), g_t>
+                                    <= diam(psi) |phi_t - g_t| + gap_t
+
+diam(psi) <= 2 c_delta takes the place of the paper's 2 c_delta (docs/how-it-works.md). gap_t is 0 where decoding is
+exact, as <psi(z_t), g_t> is then the least; else it is <psi(z_t) - psi(z*), g_t> itself (`Space.gap`). It is taken when
+y_t is told, in the space that knows z*, for the g_t and the z_t of asking, so that it counts answers that became known
+while the label was under way. In spaces that grow the last diameter serves all rounds: phi_t - g_t has no coordinate
+that was added later, and more coordinates or answers never bring two psi closer. A round of n rows has the mean over
+its rows as inner product.
+
+(2) is about the estimates h_t that the learner would have answered with when the labels came: to its theorem, a round
+is where it is learned. The surrogate loss is that of the g_t, and both are known, so that the difference is booked:
+
+    sum_t |phi_t - g_t|^2  =  sum_t |phi_t - h_t|^2 + delay_drift,    delay_drift = sum_t |phi_t - g_t|^2 - |phi_t - h_t|^2
+
+The theorem bounds the first term and delay_drift is added to it: the price of delay is what the estimate would have
+gained from the labels that were under way (Joulani, Gyorgy, Szepesvari 2013). It is 0 where labels come at once.
 """
 
 from __future__ import annotations
@@ -31,7 +47,7 @@ class Hindsight:
 class Certificate:
     """The state of a learner's regret after some rounds. A value: it does not follow the learner.
 
-    >>> Certificate(rounds=4, regret=1.0, surrogate_loss=1.0, c_delta=0.5)
+    >>> Certificate(rounds=4, regret=1.0, surrogate_loss=1.0, diameter=1.0)
     Certificate(4 rounds: regret 1 <= 2, surrogate loss 1)
     """
 
@@ -40,24 +56,29 @@ class Certificate:
     regret: float
     """sum_t Delta(z_t, y_t) - min_z Delta(z, y_t)."""
     surrogate_loss: float
-    """sum_t |phi_t - g_t(x_t)|^2, a mean over the rows of each round."""
-    c_delta: float
-    """The radius of a ball that holds every psi(z)."""
+    """sum_t |phi_t - g_t|^2, a mean over the rows of each round."""
+    diameter: float
+    """A bound on |psi(z) - psi(z')|, at most 2 c_delta."""
     gap: float = 0.0
     """What decoding that is not exact may have cost; 0 for most losses."""
     hindsight: Hindsight | None = None
-    """None where no theorem is known: windows, a large or scaled eta, rounds of several rows, SALAMI shifted or in
-    company, whose jury moves the estimate.
+    """None where no theorem is known: features and budgets, windows, a large or scaled eta, rounds of several rows,
+    SALAMI shifted, not projected or in company, whose jury moves the estimate.
     """
+    delay_drift: float = 0.0
+    """What the surrogate loss has more than that of the estimates when the labels came; 0 where none was late."""
 
     @property
     def bound(self) -> float:
         """(1): what the regret cannot exceed, on any data."""
-        return theory.comparison_bound(self.rounds, self.c_delta, self.surrogate_loss) + self.gap
+        return theory.comparison_bound(self.rounds, self.diameter / 2, self.surrogate_loss) + self.gap
 
     @property
     def surrogate_bound(self) -> float | None:
-        """(2): what the surrogate loss cannot exceed, from the present kernel matrix and the best g in hindsight."""
+        """(2): what the surrogate loss cannot exceed, from the present kernel matrix and the best g in hindsight.
+
+        `delay_drift` included.
+        """
         return None if self.hindsight is None else self.hindsight.surrogate_bound
 
     @property
@@ -75,11 +96,13 @@ class Certificate:
         """(1) with (2) in place of the surrogate loss: Theorem 1 for OSKAAR, at the present d_eff."""
         if self.hindsight is None:
             return None
-        return theory.comparison_bound(self.rounds, self.c_delta, self.hindsight.surrogate_bound) + self.gap
+        return theory.comparison_bound(self.rounds, self.diameter / 2, self.hindsight.surrogate_bound) + self.gap
 
     def __repr__(self) -> str:
         text = f"{self.rounds} rounds: regret {self.regret:.5g} <= {self.bound:.5g}"
         text += f", surrogate loss {self.surrogate_loss:.5g}"
         if self.hindsight is not None:
             text += f" <= {self.hindsight.surrogate_bound:.5g}, prior bound {self.prior_bound:.5g}"
+        if self.delay_drift:
+            text += f", delay drift {self.delay_drift:.5g}"
         return f"Certificate({text})"

@@ -54,13 +54,15 @@ class Rounds:
     """Where each round ends in the rows of `estimates`."""
     gap: float = 0.0
     """What decoding that is not exact may have cost, over all these rounds."""
+    drift: float = 0.0
+    """The surrogate losses less those of the estimates when the labels came."""
 
     def without_estimates(self) -> Rounds:
         """All but the estimates, which may be large."""
         return replace(self, estimates=np.zeros((0, 0)))
 
 
-ACCOUNTS = ("rounds", "total_loss", "regret", "surrogate_loss", "_gap", "_tickets", "_resets")
+ACCOUNTS = ("rounds", "total_loss", "regret", "surrogate_loss", "_gap", "_drift", "_tickets", "_resets")
 """What stays when all is learned again: what was paid, and what is asked."""
 
 
@@ -77,6 +79,7 @@ class OnlineLearner(Predictor):
     _scaled: list[Kernel] | None = None
     _early: Early | None = None
     _behind = 0.0
+    _drift = 0.0
     _resets = 0
 
     def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
@@ -148,6 +151,7 @@ class OnlineLearner(Predictor):
             self.regret = 0.0
             self.surrogate_loss = 0.0
             self._gap = 0.0
+            self._drift = 0.0
             self._memo: tuple[int, Any, Any, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
             self._torn = False
@@ -168,8 +172,9 @@ class OnlineLearner(Predictor):
     def certificate(self) -> Certificate:
         """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
         hindsight = self._hindsight()
-        if hindsight is not None and self._behind:
-            hindsight = replace(hindsight, surrogate_bound=hindsight.surrogate_bound + self._behind)
+        if hindsight is not None:
+            late = self._behind + self._drift
+            hindsight = replace(hindsight, surrogate_bound=hindsight.surrogate_bound + late)
         return replace(self._totals(), hindsight=hindsight)
 
     @exclusive
@@ -178,7 +183,8 @@ class OnlineLearner(Predictor):
         return self._totals().bound
 
     def _totals(self) -> Certificate:
-        return Certificate(self.rounds, self.regret, self.surrogate_loss, self._space.c_delta, self._gap)
+        totals = self.rounds, self.regret, self.surrogate_loss
+        return Certificate(*totals, self._space.diameter, self._gap, delay_drift=self._drift)
 
     def _hindsight(self) -> Hindsight | None:
         """What the theorem of this learner says of its surrogate loss, where its assumptions hold."""
@@ -391,6 +397,9 @@ class OnlineLearner(Predictor):
         _require_targets(Phi)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
+        if asked is not None:
+            told = _surrogates(forecast.G, Phi, [block.n], spaces[1])
+            happened = replace(happened, drift=_total(happened.surrogate_losses) - _total(told))
         self._hear(forecast, spaces, [y], [block.n])
         early, again = self._scales_after(block, Phi, [block.n], spaces[1], [y])
         with uninterrupted():
@@ -442,7 +451,7 @@ class OnlineLearner(Predictor):
         """Go on as the learner that has learned all again; what was paid stays."""
         if again is not None:
             kept = {name: getattr(self, name) for name in ACCOUNTS}
-            behind = self.surrogate_loss - again.surrogate_loss
+            behind = self.surrogate_loss - self._drift - again.surrogate_loss
             self.__dict__.update({**again.__dict__, **kept, "_behind": behind})  # in one step
         self._early = early
 
@@ -495,7 +504,7 @@ class OnlineLearner(Predictor):
 
     def _gaps(self, spaces: list[Space], answers: list[Any], G: Array, ys: list[Any], regrets: Array) -> float:
         rounds = zip(spaces, spaces[1:], answers, ys, G, strict=False)
-        gaps = [a.gap(b, z, y, fit_columns(g[None, :], a.p)[0]) for a, b, z, y, g in rounds]
+        gaps = [after.gap(z, y, g[: before.p]) for before, after, z, y, g in rounds]
         return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
 
     def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
@@ -515,6 +524,7 @@ class OnlineLearner(Predictor):
         self.regret += _total(happened.losses - happened.optima)
         self.surrogate_loss += _total(happened.surrogate_losses)
         self._gap += happened.gap
+        self._drift += happened.drift
 
     def _public(self, G: Array) -> Array:
         G = self._space.full(fit_columns(G, self._space.p))

@@ -30,6 +30,14 @@ class Loss(ABC):
     parts: bool = False
     """True: a round is a block of n rows, `embed` gives (n, p) and `decode` takes (n, p)."""
 
+    @property
+    def diameter(self) -> float:
+        """A bound on |psi(z) - psi(z')| over all z, z': the factor of every comparison bound (docs/how-it-works.md).
+
+        2 c_delta where nothing better is proved. A loss that proves less says so here.
+        """
+        return 2 * self.c_delta
+
     @abstractmethod
     def loss(self, z: Any, y: Any) -> float:
         """Delta(z, y): what answering z costs when the truth is y."""
@@ -107,7 +115,15 @@ class Space(ABC):
     """Whether `extended` may make another space: labels bring coordinates, or what decoding depends on."""
 
     exact: bool = True
-    """Whether decoding finds the best of all answers there are, those not seen yet included."""
+    """Whether <psi(z), g> of an answer z exceeds that of no other answer; where it may, `gap` says by how much."""
+
+    @property
+    def diameter(self) -> float:
+        """A bound on |psi(z) - psi(z')| over the answers so far, as far as the phi so far can see it.
+
+        It must not fall when the space is extended: the last one serves all rounds (`learners.certificate`).
+        """
+        return 2 * self.c_delta
 
     @abstractmethod
     def extended(self, y: Any) -> Space:
@@ -140,11 +156,12 @@ class Space(ABC):
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
-    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
-        """By how much <psi(z), g> may exceed that of the best answer to y, which `after`, the next space, knows.
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """By how much <psi(z), g> exceeds that of the best answer to y, a label that this space holds.
 
-        0 for exact decoding. What the comparison inequality has to add where the best answer to y was not to
-        choose from, or was missed; inf where nothing is known.
+        g (q,) is the estimate behind z, in the first q <= p coordinates: those there were when z was answered, which
+        may be long ago. What the comparison inequality has to add where the best answer to y was not to choose from
+        then, or was missed; 0 for exact decoding, inf where nothing is known.
         """
         return 0.0
 
@@ -161,6 +178,11 @@ class FixedSpace(Space):
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
         self.p, self.c_delta, self.parts = loss.p, loss.c_delta, loss.parts
+
+    @property
+    def diameter(self) -> float:
+        """The loss's."""
+        return self.loss.diameter
 
     def extended(self, y: Any) -> Space:
         """Itself."""
@@ -248,6 +270,17 @@ def first_best(scores: Array) -> Any:
     """
     slack = 1e-12 * np.abs(scores).max(axis=1, keepdims=True)
     return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
+
+
+def widest(Psi: Array) -> float:
+    """The largest distance between two rows, by trying all pairs.
+
+    >>> widest(np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]]))
+    5.0
+    """
+    from scipy.spatial.distance import cdist  # slow to load
+
+    return max((float(cdist(Psi[lo : lo + 256], Psi).max()) for lo in range(0, len(Psi), 256)), default=0.0)
 
 
 def enclosing_radius(Psi: Array, iterations: int = 300) -> float:

@@ -27,7 +27,7 @@ class Sequence(Loss):
         phi(y)_i = (e_{y_i} - 1/k) / sqrt(1 - 1/k),   psi(z)_i = -sqrt(1 - 1/k) (e_{z_i} - 1/k)
 
     for each row i of the round, with the mean over rows as inner product: <psi(z), phi(y)> = 1/k - share of
-    right places, and c_delta = 1 - 1/k. Answers are tuples; a label is any sequence of symbols (a string is the
+    right places, c_delta = 1 - 1/k, and the diameter is at most sqrt(2 - 2/k), for answers that differ everywhere. Answers are tuples; a label is any sequence of symbols (a string is the
     sequence of its characters).
 
     alphabet: the symbols, or a number k for 0..k-1.
@@ -76,6 +76,11 @@ class Sequence(Loss):
         self._codes = self._scale * (np.eye(k) - 1 / k)
         if self.learned:
             self._codes = np.hstack([self._codes, np.full((k, 1), _MASS)])
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 - 2/k), attained unless transitions forbid it; inf with learned ones, where nothing is claimed."""
+        return float(np.sqrt(2 - 2 / len(self.symbols))) if not self.learned else np.inf
 
     def loss(self, z: Any, y: Any) -> float:
         """The fraction of places that differ."""

@@ -19,7 +19,7 @@ class Circular(Loss):
 
         phi(y) = (cos y, sin y),   psi(z) = -(cos z, sin z),   c_delta = 1
 
-    since cos(z - y) = cos z cos y + sin z sin y. Decoding is the direction of g, atan2(g_2, g_1): the inner product
+    since cos(z - y) = cos z cos y + sin z sin y; the diameter is 2, for opposite angles. Decoding is the direction of g, atan2(g_2, g_1): the inner product
     of g with a unit vector is largest along g, whatever the signs of the weights that made g. O(1).
     Labels may be any angles; labels and answers are brought to [-pi, pi]. The answer to g = 0 is 0.
     An angle beyond 2 pi is probably in degrees, and brings a warning.
@@ -72,7 +72,7 @@ class Angles(Loss):
 
         phi(y) = (cos y, sin y) / sqrt(n),   psi(z) = -(cos z, sin z) / sqrt(n),   c_delta = 1
 
-    with n cosines, then n sines. The loss is a sum over angles, so decoding takes each direction by itself, as
+    with n cosines, then n sines; the diameter is 2, for angles that are all opposite. The loss is a sum over angles, so decoding takes each direction by itself, as
     Circular does, and is exact for any sign. Labels and answers are arrays of n radians; g = 0 gives zeros.
 
     >>> loss = Angles(2)
@@ -131,6 +131,7 @@ class Geodesic(Loss):
         |z - y| = integral_0^pi (1 - s_theta(z) s_theta(y)) / 2 dtheta = pi / 2 + <psi(z), phi(y)>
         phi(y) = s(y) / sqrt(pi),   psi(z) = -sqrt(pi) / 2 s(z)   in L2[0, pi],   c_delta = pi / 2
 
+    Opposite angles have opposite s, so the diameter is pi.
     No finite embedding does it: the vectors are weights g on the distinct labels seen (`space()`), with
     <phi(y), phi(y')> = 1 - 2 |y - y'| / pi. The risk sum_j g_j |z - y_j| is piecewise linear in z with kinks at the
     labels and opposite to them, so its minimum is at one of them, for weights of any sign; all are tried.

@@ -2,14 +2,18 @@ r"""One answer out of a finite set: classes, and any table of costs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, one_hot, require_hashable
+from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, one_hot, require_hashable, widest
 from oskaar.threads import one_thread
+
+_PAIRS = 1000
+"""Up to so many outputs all pairs are tried for the diameter."""
 
 
 class ZeroOne(Loss):
@@ -17,9 +21,11 @@ class ZeroOne(Loss):
 
         phi(y) = (e_y - 1/k) / sqrt(1 - 1/k),   psi(z) = -sqrt(1 - 1/k) (e_z - 1/k),   c_delta = 1 - 1/k
 
-    since <psi(z), phi(y)> = 1/k - [z = y]. Decoding takes the largest coordinate (the first of equals), which
+    since <psi(z), phi(y)> = 1/k - [z = y], and |e_z - e_z'|^2 = 2 makes the diameter sqrt(2 - 2/k). Decoding takes the largest coordinate (the first of equals), which
     is exact for any sign. `classes` is a list, or a number k for 0..k-1, or None: then classes are added as
-    they appear, phi(y) = e_y and c_delta = 1, and None is the answer before the first of them.
+    they appear, phi(y) = e_y, psi(z) = -e_z, c_delta = 1, the diameter is sqrt(2), and None, psi = 0, is the answer
+    before the first of them. That decoding knows no class y that is new to g costs nothing: then phi(y) is orthogonal to
+    g, so that <psi(z) - psi(y), phi(y)> <= |psi(z) - psi(y)| |phi(y) - g|.
 
     >>> loss = ZeroOne(["cat", "dog"])
     >>> loss("cat", "dog"), loss.decode(loss.embed("dog"))
@@ -34,6 +40,11 @@ class ZeroOne(Loss):
         self._codes = np.eye(k) - 1 / k if k > 1 else np.zeros((k, k))
         if k > 1:
             self._codes /= np.sqrt(1 - 1 / k)
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 - 2/k), or sqrt(2) where classes are not listed."""
+        return math.sqrt(2 - 2 / self.p) if self.p else math.sqrt(2)
 
     def loss(self, z: Any, y: Any) -> float:
         """1 where they differ."""
@@ -94,6 +105,11 @@ class SeenClasses(Space):
         self.positions = positions
         self.p = len(positions)
 
+    @property
+    def diameter(self) -> float:
+        """|e_z - e_z'|, or |e_z| where there is one class: before it the answer was None, whose psi is 0."""
+        return math.sqrt(min(self.p, 2))
+
     def extended(self, y: Any) -> Space:
         """With a coordinate for y."""
         return self if y in self.positions else SeenClasses({**self.positions, y: self.p})
@@ -123,7 +139,8 @@ class CostMatrix(Loss):
 
     Q is chosen to make c_delta = max_z |psi(z)| small. The smallest c_delta any code can have is the
     factorisation norm of A; a few reweighted singular value decompositions come close to it. The symmetric
-    root makes phi a continuous function of the costs, whatever the machine's linear algebra does.
+    root makes phi a continuous function of the costs, whatever the machine's linear algebra does. The diameter is
+    found by trying all pairs of up to 1000 outputs, and is 2 c_delta above that.
     Decoding is the argmin of psi g, exact for any sign; the first of equals wins.
 
     >>> loss = CostMatrix([[0, 10], [1, 0]], outputs=["treat", "wait"], labels=["ill", "well"])
@@ -153,6 +170,11 @@ class CostMatrix(Loss):
         self.p = n_labels
         self._phi, self._psi = _codes(self.costs)
         self.c_delta = enclosing_radius(self._psi)
+
+    @property
+    def diameter(self) -> float:
+        """max |psi(z) - psi(z')|."""
+        return min(2 * self.c_delta, widest(self._psi)) if len(self._psi) <= _PAIRS else 2 * self.c_delta
 
     def loss(self, z: Any, y: Any) -> float:
         """The cost in the table."""

@@ -26,8 +26,9 @@ class Documents(SizedLoss):
 
         phi(y)_i = u_i - mean u,    psi(z)_i = -n (d(z)_i - mean d),    c_delta = sqrt(n) |d - mean d|
 
-    |phi_i| <= 1 because d_0 = 1. All |psi(z)| are equal and psi averages to 0, so no shift makes them smaller; it
-    grows with n, and a learner uses that of its largest query (losses/sizes.py). Decoding sorts G, largest first:
+    |phi_i| <= 1 because d_0 = 1. All |psi(z)| are equal and psi averages to 0, so no shift makes them smaller; the
+    diameter is sqrt(n) |d - d reversed|, by the rearrangement inequality. Both grow with n, and a learner uses those of
+    its largest query (losses/sizes.py). Decoding sorts G, largest first:
     exact for any sign by the rearrangement inequality; documents that are equal up to 1e-12 stay in their order.
     A query with nothing relevant has no NDCG: its loss is 0 for every z and its phi is 0.
 
@@ -125,10 +126,18 @@ class Documents(SizedLoss):
     def radius(self, n: int) -> float:
         """c_delta of queries with up to n documents: n |d - mean d|^2 = m sum d^2 - (sum d)^2 at m = n, or below."""
         d = self.discounts(n)
-        squares = np.arange(1, n + 1) * np.cumsum(d**2) - np.cumsum(d) ** 2
+        return self._largest(np.arange(1, n + 1) * np.cumsum(d**2) - np.cumsum(d) ** 2, d)
+
+    def span(self, n: int) -> float:
+        """The diameter of queries with up to n documents: m |d - d reversed|^2 at m = n, or below."""
+        d = self.discounts(n)
+        return self._largest(2 * np.arange(1, n + 1) * (np.cumsum(d**2) - np.convolve(d, d)[:n]), d)
+
+    def _largest(self, squares: Array, d: Array) -> float:
+        """The largest root of n squares, which belong to queries of 1, ..., n documents."""
         norms = np.sqrt(np.maximum(squares, 0.0))
         if not self.normalised:
-            norms = norms / (np.cumsum(d) if self.k is None else self._whole(n))
+            norms = norms / (np.cumsum(d) if self.k is None else self._whole(len(d)))
         return float(norms.max())
 
     def outputs(self, n: int = 3) -> Iterator[tuple[int, ...]]:

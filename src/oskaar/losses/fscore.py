@@ -2,7 +2,7 @@ r"""F-scores of sets of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,9 @@ from oskaar.threads import one_thread
 
 _CHUNK = 500_000
 """Numbers that a vectorised decoder holds at a time."""
+
+_ROWS = 256
+"""Set sizes whose pairs with all others are tried at a time."""
 
 _MANY = 128
 """So many set sizes at once are worth a factorisation of the gains."""
@@ -70,6 +73,30 @@ class F1(SubsetLoss):
             a = a + (m[far] / k * Q[far] - a) / (i + 1)
             b += (float(m[far] == 0) - b) / (i + 1)
         return float(np.sqrt(max(best, 0.0)))
+
+    @property
+    def diameter(self) -> float:
+        """`span` over all sizes of y."""
+        return self.span(range(self.n_labels + 1))
+
+    def span(self, sizes: Iterable[int]) -> float:
+        """max |psi(z) - psi(z')| in the blocks of some sizes of y.
+
+        For |z| = m, |z'| = m' and i labels in common its square is m |q_m|^2 + m' |q_m'|^2 - 2 i <q_m, q_m'>, where
+        q > 0: it is largest for the least i, m + m' - k or 0. The coordinate of the empty set adds 1 for z = {}, z' not.
+        """
+        k, held = self.n_labels, set(sizes)
+        m = np.arange(self.at_least, self.at_most + 1)
+        Q = np.where(m[:, None] > 0, self.gains(m, np.array(sorted(held - {0}), dtype=int)), 0.0)
+        squares = m * np.einsum("mn,mn->m", Q, Q)
+        if self.at_least == 0 and 0 in held and self.at_most > 0:
+            squares[0] = 1.0
+        most = 0.0
+        for lo in range(0, len(m), _ROWS):
+            few = slice(lo, lo + _ROWS)
+            common = np.maximum(np.add.outer(m[few], m) - k, 0)
+            most = max(most, float((squares[few, None] + squares - 2 * common * (Q[few] @ Q.T)).max()))
+        return float(np.sqrt(most)) if len(m) > 1 or 0 < m[0] < k else 0.0
 
     def gains(self, m: Any, n: Any) -> Array:
         """q_mn for sizes m of z and n of y."""
@@ -154,6 +181,11 @@ class SizeSpace(Space):
     def c_delta(self) -> float:  # type: ignore[override]
         """The loss's."""
         return self.loss.c_delta
+
+    @property
+    def diameter(self) -> float:
+        """In the blocks held."""
+        return self.loss.span(self.sizes)
 
     def extended(self, y: Any) -> Space:
         """With a block for |y|."""

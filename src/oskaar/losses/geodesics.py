@@ -24,7 +24,9 @@ class SphereGeodesic(Sphere):
         <phi(y), phi(y')> = a^2 (2 / pi) arcsin t + b^2 (arcsin^2 t - m) / v,   a^2 + b^2 = 1
         psi(z) is phi(z) with its two parts times -1 / (2 a^2) and v / (pi^2 b^2);   c_delta = 1/2 + v / pi^2
 
-    for the best choice, a^2 = 1 / (2 c_delta): 0.70 on the sphere in R^3. No finite embedding does it: the vectors
+    for the best choice, a^2 = 1 / (2 c_delta): 0.70 on the sphere in R^3. With s = arcsin <z, z'>, |psi(z) - psi(z')|^2 =
+    (1 - 2 s / pi) / (2 a^2) + 2 v / (pi^4 b^2) (pi^2/4 - s^2) is a parabola with its top at s = -pi/2, where it is
+    1 / a^2: the diameter is sqrt(2 c_delta), for opposite points. No finite embedding does it: the vectors
     are weights g on the distinct labels seen (`space()`).
 
     Decoding is the least of sum_j g_j d(z, y_j)^2. It is exact for any sign for dim <= 2. For dim >= 3 it is NOT: the
@@ -47,6 +49,11 @@ class SphereGeodesic(Sphere):
         self.p = 0
         self.mean = _mean_square(self.dim)
         self.c_delta = 0.5 + (math.pi**2 / 4 - self.mean) / math.pi**2
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 c_delta)."""
+        return math.sqrt(2 * self.c_delta)
 
     def loss(self, z: Any, y: Any) -> float:
         """The squared arc over pi^2."""
@@ -91,6 +98,16 @@ class SeenPoints(Space):
         self.loss, self.positions, self._points, self._gaps = loss, positions, points, gaps
         self.p, self.c_delta = len(positions), loss.c_delta
 
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """On the circle, and for two points."""
+        return self.loss.dim <= 2
+
+    @property
+    def diameter(self) -> float:
+        """The loss's."""
+        return self.loss.diameter
+
     def extended(self, y: Any) -> Space:
         """With a coordinate for y."""
         key = _key(y)
@@ -118,6 +135,13 @@ class SeenPoints(Space):
     def optimum(self, y: Any) -> float:
         """0."""
         return 0.0
+
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What y, which is its own best answer, is better by than what the search found, for the weights g."""
+        if not len(g):
+            return 0.0
+        risks = arcs(np.array([z, y], dtype=float), self._points.view[: len(g)]) ** 2 @ g / math.pi**2
+        return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Q v, Q the label kernel."""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.kemeny import best_orders
+from oskaar.losses.base import FixedSpace, Space
+from oskaar.losses.kemeny import MOST_BY_SUBSETS, best_orders
 from oskaar.losses.matchings import PermutationLoss
 from oskaar.losses.rankings import RankingLoss
 
@@ -26,7 +27,7 @@ class Kendall(RankingLoss):
 
         phi(y) = s(y) / sqrt(N),    psi(z) = -s(z) / (2 sqrt(N)),    c_delta = 1/2
 
-    (no less: psi of reversed rankings are opposite). Decoding is Kemeny's problem with the pair weights g, of
+    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding is Kemeny's problem with the pair weights g, of
     any sign, solved exactly: by sorting where the pairs agree with one ranking, by dynamic programming in
     O(n 2^n) to 14 items, above that by mixed-integer programming for whatever cycles there are. That may take
     long when many items form cycles: after `time_limit` seconds a `KemenyGap` warning says how far from the
@@ -55,6 +56,10 @@ class Kendall(RankingLoss):
         self._i, self._j = np.triu_indices(self.n, 1)
         self.p = len(self._i)
         self.c_delta = 0.5 if self.p else 0.0
+
+    def space(self) -> Space:
+        """All pairs; where decoding may run out of time, with what that costs."""
+        return super().space() if self.n <= MOST_BY_SUBSETS else Timed(self)
 
     def check(self, y: Any) -> Any:
         """A tuple of items and of frozensets of tied items, or a frozenset of pairs."""
@@ -134,3 +139,16 @@ class Kendall(RankingLoss):
                 raise ValueError(f"{pair!r} contradicts itself or its reverse in {y!r}: leave out what is unknown.")
             pairs.add((self.things.names[i], self.things.names[j]))
         return pairs
+
+
+class Timed(FixedSpace):
+    """Decoders that may stop before the best answer is found."""
+
+    loss: Kendall
+    exact = False
+
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What a best ranking for y is better by than the one that was found in time, for the weights g."""
+        best = self.loss.decode(self.loss.embed(y))
+        s = self.loss.signs([z, best])
+        return max(0.0, float((s[1] - s[0])[: len(g)] @ g / (2 * np.sqrt(self.p))))

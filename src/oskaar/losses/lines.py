@@ -29,6 +29,7 @@ class OrderedWasserstein(Loss):
 
         phi(y)(k, theta) = s_theta(F_k(y)),   psi(z) = -phi(z) / 2   in L2(w x [0, 1]),   c_delta = 1/2
 
+    and |psi(z) - psi(z')|^2 = Delta(z, z'): the diameter is 1, from first to last.
     No finite embedding does it: the vectors are weights g on the distinct labels seen (`space()`), with
     <phi(y), phi(y')> = 1 - 2 Delta(y, y').
 

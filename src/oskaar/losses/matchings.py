@@ -104,7 +104,8 @@ class Matching(PermutationLoss):
         phi(y)_i = sqrt(w_i) (e_{y_i} - 1/n) / sqrt(1 - 1/n),    psi(z)_i = -sqrt(w_i) sqrt(1 - 1/n) (e_{z_i} - 1/n)
 
     since <psi(z), phi(y)> = sum_i w_i (1/n - [z_i = y_i]). All |psi(z)| are equal and psi averages to 0 over
-    z, so that 0 is the best centre and c_delta = 1 - 1/n. Decoding is a linear assignment with the costs
+    z, so that 0 is the best centre and c_delta = 1 - 1/n; the diameter is sqrt(2 - 2/n), for matchings that differ
+    everywhere. Decoding is a linear assignment with the costs
     -sqrt(w_i) g_i, O(n^3), for any sign; what is equal up to 1e-11 of the largest cost leaves i with the i-th
     partner where it can, as does the answer before the first round.
     n is the number of partners, for 0..n-1, or a list of them; `weights` are costs of a mistake at each i, rescaled.
@@ -124,6 +125,11 @@ class Matching(PermutationLoss):
         self.c_delta = 1 - 1 / self.n
         self._codes = (np.eye(self.n) - 1 / self.n) / np.sqrt(max(1 - 1 / self.n, 0.5))
         self._equal = weights is None
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 - 2/n)."""
+        return float(np.sqrt(2 - 2 / self.n))
 
     def loss(self, z: Any, y: Any) -> float:
         """The weight of the places that differ."""

@@ -23,7 +23,8 @@ class NDCG(RankingLoss):
     The sum of d(z) does not depend on z, so both are centred:  phi(y) = (u(y) - mean) / s,
     psi(z) = -s (d(z) - mean), c_delta = s |d - mean d|. Here s = max |u(y) - mean|: the relevances, sorted, are
     a positive sum of vectors (1, .., 1, 0, .., 0), so that |u - mean| is largest at one of those. All |psi(z)|
-    are equal and psi averages to 0: no centre is better. Decoding sorts g, largest first, for any sign; equal
+    are equal and psi averages to 0: no centre is better. |d(z) - d(z')| is largest for reversed rankings, by the
+    rearrangement inequality, which gives the diameter. Decoding sorts g, largest first, for any sign; equal
     items stay in the order of the list.
     k: only the first k places count. exponential: 2^y - 1 in place of y (scikit-learn has y, LETOR 2^y - 1).
 
@@ -43,6 +44,11 @@ class NDCG(RankingLoss):
         s = float((np.sqrt(m * (1 - m / self.n)) / np.cumsum(self.discounts)).max())
         self._scale = s or 1.0
         self.c_delta = s * float(np.linalg.norm(self.discounts - self.discounts.mean()))
+
+    @property
+    def diameter(self) -> float:
+        """s |d - d reversed|."""
+        return self._scale * float(np.linalg.norm(self.discounts - self.discounts[::-1]))
 
     def check(self, y: Any) -> tuple[float, ...]:
         """A tuple of n relevances."""

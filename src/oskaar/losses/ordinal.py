@@ -18,6 +18,7 @@ class Ordinal(Loss):
 
         phi(y) = s(y) / sqrt(k - 1),   psi(z) = -sqrt(k - 1) / 2 s(z),   c_delta = (k - 1) / 2
 
+    and the diameter is 2 c_delta: the lowest and the highest level have opposite signs.
     The score of every level is one cumulative sum, so decoding is O(k) and exact for any sign. Of equal
     levels the one nearest the middle wins; the middle level is the answer before the first round.
     `levels` is a list from low to high, or a number k for 0..k-1.

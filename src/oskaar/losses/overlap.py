@@ -27,7 +27,8 @@ class Jaccard(SubsetLoss):
 
         <phi(z), phi(y)> = (J(z, y) - tau) / (1 - tau),   tau = 1 / (k + 1),   psi(z) = -(1 - tau) phi(z)
 
-    and c_delta = 1 - tau, since <psi(z), phi(y)> = tau - J(z, y). Learners keep signed weights on the distinct sets
+    and c_delta = 1 - tau, since <psi(z), phi(y)> = tau - J(z, y). |psi(z) - psi(z')|^2 = 2 (1 - tau) (1 - J(z, z')) is
+    largest for disjoint sets, or for the smallest ones where none are disjoint. Learners keep signed weights on the distinct sets
     seen. Decoding maximises sum_y g_y J(z, y), which is nonlinear in z:
 
     - up to 12 labels over all sets: exact for any sign, O(2^k) for each set seen; the smallest set wins among equals;
@@ -47,6 +48,14 @@ class Jaccard(SubsetLoss):
         self.p = 2**self.n_labels if self.listed else 0
         self.tau = 1 / (self.n_labels + 1)
         self.c_delta = 1 - self.tau
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 (1 - tau) (1 - min J))."""
+        m, k = self.at_least, self.n_labels
+        if self.at_most == 0 or m == k:
+            return 0.0  # one answer
+        return float(np.sqrt(2 * self.c_delta * (1 - max(0, 2 * m - k) / k)))
 
     def loss(self, z: Any, y: Any) -> float:
         """1 - J(z, y)."""
@@ -110,6 +119,11 @@ class SeenSets(Space):
         self.p, self.c_delta = len(positions), loss.c_delta
         self.exact = bool(loss.listed)
 
+    @property
+    def diameter(self) -> float:
+        """The loss's."""
+        return self.loss.diameter
+
     def extended(self, y: Any) -> Space:
         """With a coordinate for y."""
         if y in self.positions:
@@ -139,11 +153,9 @@ class SeenSets(Space):
         """The loss's."""
         return self.loss.optimum(y)
 
-    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
-        """What the best answer to y, itself, is better by than the one that the search found, for the weights g."""
-        if not self.loss.allows(y):
-            return np.inf
-        gains = similarity(self.loss.indicators([z, y]), self.Y.view) @ g
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What the best answer to y is better by than the one that the search found, for the weights g."""
+        gains = similarity(self.loss.indicators([z, self.loss.nearest(y)]), self.Y.view[: len(g)]) @ g
         return max(0.0, float(gains[1] - gains[0]))
 
     def squared_norms(self, V: Array) -> Array:

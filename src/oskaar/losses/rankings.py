@@ -96,7 +96,7 @@ class Spearman(RankingLoss):
 
         phi(y) = c(y) / r,    psi(z) = -c(z) / (2 r),    c_delta = 1/2
 
-    (no less: psi of reversed rankings are opposite). Decoding sorts g, largest first: exact for any sign by the
+    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding sorts g, largest first: exact for any sign by the
     rearrangement inequality; equal items stay in the order of the list, which is also the answer before the
     first round. y may have ties, written as sets of items, ("a", {"b", "c"}): these have their mean rank, and
     what no ranking can avoid is not counted, so that the loss is 0 for every ranking that agrees with y.
@@ -137,7 +137,8 @@ class Footrule(RankingLoss):
 
         phi(y)_it = (s_t(r_i(y)) - m_t) / q,    psi(z)_it = -q / (2 M) (s_t(r_i(z)) - m_t),    c_delta = q^2 / (2 M)
 
-    All |psi(z)| are equal and psi averages to 0 over z: no centre is better. c_delta is near 2/3. Decoding is a
+    All |psi(z)| are equal and psi averages to 0 over z: no centre is better. c_delta is near 2/3. And
+    |psi(z) - psi(z')|^2 = (q / M)^2 sum_i |r_i(z) - r_i(z')| <= q^2 / M, attained by reversal. Decoding is a
     linear assignment of items to ranks, O(n^3), for any sign; equals are settled as in Matching. No ties in y.
 
     >>> loss = Footrule(3)
@@ -155,6 +156,11 @@ class Footrule(RankingLoss):
         self._most = n**2 // 2 or 1
         self._norm = np.sqrt(q2) or 1.0
         self.c_delta = float(q2 / (2 * self._most))
+
+    @property
+    def diameter(self) -> float:
+        """q / sqrt(M)."""
+        return float(np.sqrt(2 * self.c_delta))
 
     def loss(self, z: Any, y: Any) -> float:
         """sum |r(z) - r(y)| / floor(n^2 / 2)."""
@@ -175,7 +181,7 @@ class Footrule(RankingLoss):
 class PositionHamming(RankingLoss, Matching):
     r"""The fraction of positions with the wrong item: Matching, for positions and items.
 
-    phi, psi, c_delta = 1 - 1/n and the linear assignment are those of Matching. No ties in y.
+    phi, psi, c_delta = 1 - 1/n, the diameter and the linear assignment are those of Matching. No ties in y.
 
     >>> loss = PositionHamming("abcd")
     >>> loss(("a", "b", "c", "d"), ("a", "b", "d", "c")), loss.decode(loss.embed(("b", "a", "d", "c")))

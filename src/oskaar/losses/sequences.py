@@ -16,7 +16,7 @@ class SequenceHamming(Loss):
     r"""The fraction of positions that are wrong, in sequences of one length over one alphabet of m symbols.
 
     phi(y) stacks a centred one-hot code for each position, divided by sqrt(length); as for ZeroOne,
-    c_delta = 1 - 1/m. Decoding takes the largest coordinate of each position: exact for any sign, because the
+    c_delta = 1 - 1/m, and the diameter is sqrt(2 - 2/m), for sequences that differ everywhere. Decoding takes the largest coordinate of each position: exact for any sign, because the
     loss is a sum over positions; the first of equal symbols wins.
     `n_symbols` is a number m for 0..m-1 or a list of symbols.
 
@@ -34,6 +34,11 @@ class SequenceHamming(Loss):
         self.p = self.length * m
         self.c_delta = 1 - 1 / m
         self._codes = (np.eye(m) - 1 / m) / np.sqrt((1 - 1 / m if m > 1 else 1) * self.length)
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2 - 2/m)."""
+        return float(np.sqrt(2 - 2 / len(self.symbols)))
 
     def loss(self, z: Any, y: Any) -> float:
         """The fraction of positions that differ."""

@@ -18,7 +18,7 @@ class SubsetZeroOne(SubsetLoss):
 
     candidates: the sets to choose from; then the codes are ZeroOne's, centred, c_delta = 1 - 1/n for n of them.
     A label that is no candidate costs 1 whatever the answer, and phi = 0. None means the sets seen so far that
-    the limits allow, phi(y) = e_y and c_delta = 1; {}, or the first labels, is the answer before the first of them.
+    the limits allow, phi(y) = e_y, c_delta = 1 and the diameter sqrt(2) of ZeroOne; {}, or the first labels, is the answer before the first of them.
     Decoding takes the largest coordinate, the first of equals: exact over the candidates, for any sign.
 
     >>> loss = SubsetZeroOne(3, candidates=[{0}, {1, 2}])
@@ -41,6 +41,11 @@ class SubsetZeroOne(SubsetLoss):
                 raise ValueError(f"candidate {set(z)!r} has {len(z)} labels, the limits allow {limits}.")
         self.classes = ZeroOne(sets)
         self.p, self.c_delta = self.classes.p, self.classes.c_delta
+
+    @property
+    def diameter(self) -> float:
+        """ZeroOne's."""
+        return self.classes.diameter
 
     def loss(self, z: Any, y: Any) -> float:
         """1 where they differ."""

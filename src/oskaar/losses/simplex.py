@@ -2,6 +2,7 @@ r"""Distributions on n outcomes: non-negative numbers that sum to 1."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Loss, Space, first_best, one_hot
-from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
 from oskaar.threads import one_thread
 
 
@@ -48,6 +49,11 @@ class SimplexL2(_Distributions):
 
         |w - v|^2 / 2 = |w|^2 / 2 - <w, v> + |v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (1 - 1/n)
 
+    |psi(z) - psi(z')|^2 = R^2 |z - z'|^2 / a^2 + (|w|^2 - |w'|^2)^2 / (4 b^2). As |z - z'|^2 <= |z|^2 + |z'|^2, it is at
+    most a convex function of |w|^2 and |w'|^2 in [0, R^2], which is largest at the ends: 2 R^2 / a^2 for both at R^2,
+    (1 + 1/n) R^2 / a^2 + R^4 / (4 b^2) for one at 0. The diameter is at most the root of the larger, and that of the
+    ball.
+
     Decoding with V = sum beta v and B = sum beta minimises B |w|^2 / 2 - <w, V>. Where B > 0 that is the Euclidean
     projection of V / B + 1/n on the simplex (by sorting). Where B <= 0 the risk is concave, so the best is a vertex;
     all have the same |w|, so it is that of the largest V_i, the first of equals. Exact for any sign,
@@ -63,6 +69,13 @@ class SimplexL2(_Distributions):
         self.p = self.n + 1
         self._radius = float(np.sqrt(1 - 1 / self.n)) if self.n > 1 else 1.0
         self.c_delta = BALL * (1 - 1 / self.n)
+
+    @property
+    def diameter(self) -> float:
+        """The least of the bounds; exact for n <= 2."""
+        square = self._radius**2 if self.n > 1 else 0.0
+        ends = max(2 / A2, (1 + 1 / self.n) / A2 + square / (4 * B2))
+        return min(BALL_DIAMETER * square, float(np.sqrt(square * ends)))
 
     def loss(self, z: Any, y: Any) -> float:
         """Half the squared distance."""
@@ -87,7 +100,8 @@ class Hellinger(_Distributions):
 
         phi(y) = sqrt(y),   psi(z) = -sqrt(z),   c_delta = sqrt(1 - 1/n)
 
-    as sqrt(z) is a unit vector s >= 0, and |s - 1/n|^2 = 1 - 2/n sum_i s_i + 1/n <= 1 - 1/n.
+    as sqrt(z) is a unit vector s >= 0, and |s - 1/n|^2 = 1 - 2/n sum_i s_i + 1/n <= 1 - 1/n. As <s, s'> >= 0, the
+    diameter is sqrt(2), for distributions with no outcome in common.
     Decoding maximises <s, g> over such s. Where g has a positive part g+, that is s = g+ / |g+|, for a negative
     coordinate can only cost. Where g <= 0, <s, g> <= max_i g_i sum_i s_i <= max_i g_i, which the vertex of the
     largest coordinate attains (the first of equals). Exact for any sign, O(n).
@@ -102,6 +116,11 @@ class Hellinger(_Distributions):
         super().__init__(n)
         self.p = self.n
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2)."""
+        return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
         """1 - sum sqrt(z y), as half the squared distance of the roots, which keeps small values exact."""
@@ -129,7 +148,8 @@ class TotalVariation(_Distributions):
 
         phi(y)(i, theta) = [theta < y_i],   psi(z) = -phi(z),   <phi(y), phi(y')> = sum_i min(y_i, y'_i)
 
-    with |phi(y)|^2 = sum_i y_i = 1, and |phi(z) - 1/n|^2 = 1 - 2/n + 1/n, so c_delta = sqrt(1 - 1/n).
+    with |phi(y)|^2 = sum_i y_i = 1, and |phi(z) - 1/n|^2 = 1 - 2/n + 1/n, so c_delta = sqrt(1 - 1/n); and
+    |psi(z) - psi(z')|^2 = sum_i |z_i - z'_i| <= 2, so the diameter is sqrt(2).
     The vectors are weights on the distinct labels seen (`space()`).
 
     The decoder is NOT exact over the whole simplex: with weights of any sign the risk is neither convex nor concave
@@ -149,6 +169,11 @@ class TotalVariation(_Distributions):
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2)."""
+        return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
         """Half the sum of absolute differences."""
@@ -176,6 +201,11 @@ class SeenDistributions(Space):
         self.positions, self._candidates, self._overlaps = positions, candidates, overlaps
         self.n, self.p = candidates.view.shape[1], len(positions)
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
+
+    @property
+    def diameter(self) -> float:
+        """sqrt(2)."""
+        return math.sqrt(2) if self.n > 1 else 0.0
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for y, which is a candidate too."""
@@ -207,12 +237,11 @@ class SeenDistributions(Space):
         """0."""
         return 0.0
 
-    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
-        """What a new label y, which is its own best answer, would have been better by, for the weights g."""
-        if not isinstance(after, SeenDistributions) or after.p == self.p:
-            return 0.0
-        gains = after._overlaps.view[:, : self.p] @ g
-        return max(0.0, float(gains[-1] - gains[:-1].max()))
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What y, which is its own best answer, would have been better by, for the weights g."""
+        labels = self._candidates.view[self.n : self.n + len(g)]
+        gains = np.minimum(np.array([z, y])[:, None], labels).sum(axis=2) @ g
+        return max(0.0, float(gains[1] - gains[0]))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Q v, Q the overlaps of the labels."""

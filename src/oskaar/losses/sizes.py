@@ -24,6 +24,10 @@ class SizedLoss(Loss):
     def radius(self, n: int) -> float:
         """sup_z |psi(z)| over rounds of n parts, after the best shift; it must not fall with n."""
 
+    def span(self, n: int) -> float:
+        """sup |psi(z) - psi(z')| over rounds of n parts; it must not fall with n."""
+        return 2 * self.radius(n)
+
     def space(self) -> Space:
         """The space of a learner that has seen no round."""
         return SizedSpace(self)
@@ -36,6 +40,8 @@ class SizedSpace(FixedSpace):
     >>> space = DependencyTree().space()
     >>> space.c_delta, space.extended((0, 1)).c_delta, space.extended((0, 1)).extended((0,)).c_delta
     (0.0, 1.0, 1.0)
+    >>> space.extended((0, 1)).diameter
+    2.0
     """
 
     grows = True
@@ -44,6 +50,11 @@ class SizedSpace(FixedSpace):
         super().__init__(loss)
         self.sized, self.largest = loss, largest
         self.c_delta = loss.radius(largest) if largest else 0.0
+
+    @property
+    def diameter(self) -> float:
+        """That of the largest round."""
+        return self.sized.span(self.largest) if self.largest else 0.0
 
     def extended(self, y: Any) -> Space:
         """The space that has seen a round of len(y) parts: itself when it has seen a larger one."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
-from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
 
 
 class Sphere(Loss):
@@ -17,7 +17,7 @@ class Sphere(Loss):
 
         phi(y) = y,   psi(z) = -z / 2,   c_delta = 1/2
 
-    since |z - y|^2 = 2 - 2 <z, y>. Decoding is g / |g|: <z, g> over unit vectors z is largest there, whatever the
+    since |z - y|^2 = 2 - 2 <z, y>; the diameter is 1, for opposite points. Decoding is g / |g|: <z, g> over unit vectors z is largest there, whatever the
     signs of the weights that made g. O(dim). The answer to g = 0 is the first basis vector.
     A label whose norm is 1 up to 1e-6 is brought to norm 1, any other is refused.
 
@@ -75,6 +75,7 @@ class Rotation(Loss):
 
         phi(Y) = Y / sqrt(n),   psi(Z) = -2 sqrt(n) / w Z,   c_delta = 2 n / w
 
+    The largest |Z - Z'|^2 is w, so the diameter is 2 sqrt(n / w).
     Decoding is the orthogonal Procrustes problem max <Z, G>: with the singular value decomposition G = U S V^T,
     Z = U diag(1, ..., 1, det(U V^T)) V^T. It is exact for any matrix G, so for any signs. O(n^3).
     Labels and answers are n x n arrays; the answer to G = 0 is the identity.
@@ -93,6 +94,11 @@ class Rotation(Loss):
         self.p = self.n**2
         self._largest = 4.0 * (self.n - self.n % 2)
         self.c_delta = 2 * self.n / self._largest
+
+    @property
+    def diameter(self) -> float:
+        """2 sqrt(n / w)."""
+        return 2 * float(np.sqrt(self.n / self._largest))
 
     def loss(self, z: Any, y: Any) -> float:
         """The squared distance, over the largest."""
@@ -166,6 +172,11 @@ class LogEuclidean(Loss):
         self._rows, self._columns = np.triu_indices(self.n)
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))
         self.p = len(self._rows) + 1
+
+    @property
+    def diameter(self) -> float:
+        """That of the ball: w and -w on its border are both allowed."""
+        return BALL_DIAMETER / 2
 
     def loss(self, z: Any, y: Any) -> float:
         """The squared distance of logarithms, over its largest."""

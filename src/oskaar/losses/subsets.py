@@ -66,6 +66,11 @@ class SubsetLoss(Loss):
         y = self.check(y)
         return 0.0 if self.allows(y) else self.loss(self.nearest(y), y)
 
+    def most_different(self) -> int:
+        """max |z ^ z'| over the answers that are allowed."""
+        both = min(max(self.n_labels, 2 * self.at_least), 2 * self.at_most)  # |z| + |z'|
+        return min(both, 2 * self.n_labels - both)
+
     def nearest(self, y: Any) -> frozenset[int]:
         """y with its last labels left out, or the first others added, so that the limits hold."""
         others = [j for j in range(self.n_labels) if j not in y]
@@ -112,14 +117,15 @@ class SubsetHamming(SubsetLoss):
     r"""The fraction of the k labels that are wrong, |z ^ y| / k.
 
     With s(y) = +1 on the labels of y, else -1:  phi(y) = s(y) / sqrt(k),  psi(z) = -s(z) / (2 sqrt(k)),
-    c_delta = 1/2. Decoding takes the labels with a positive coordinate: exact for any sign.
+    c_delta = 1/2. Decoding takes the labels with a positive coordinate: exact for any sign. |psi(z) - psi(z')|^2 is
+    |z ^ z'| / k, and sizes m, m' allow |z ^ z'| = min(m + m', 2k - m - m'), which is largest for m + m' nearest to k.
 
     Limits on |z| (see `SubsetLoss`): the top m coordinates add up to a concave function of m, so the best size is
     the number of positive coordinates, cut to the limits: exact, O(k log k); the first of equal labels wins. With
     m = k/2 cut to the limits, psi lies in a ball about a multiple of the ones of radius
     c_delta = sqrt(m (k - m)) / k. If |z| = m exactly, |z ^ y| = m + n - 2 <z, y>, n = |y|, sees <z, 1> = m
     in no way, and phi is centred:  phi(y) = (y - n/k) / r,  psi(z) = -(2 r / k) (z - m/k),  r = max_y |y - n/k|,
-    c_delta = (2 r / k) sqrt(m (1 - m/k)).
+    c_delta = (2 r / k) sqrt(m (1 - m/k)), |psi(z) - psi(z')|^2 = (2 r / k)^2 |z ^ z'|.
 
     >>> loss = SubsetHamming(4)
     >>> loss({0, 1}, {1, 2}), sorted(loss.decode([1.0, -1.0, 0.0, 2.0]))
@@ -136,6 +142,13 @@ class SubsetHamming(SubsetLoss):
         self.c_delta = float(np.sqrt(m * (k - m))) / k
         if self.exactly:
             self.c_delta = 2 * self._radius / k * float(np.sqrt(m * (1 - m / k)))
+
+    @property
+    def diameter(self) -> float:
+        """max |psi(z) - psi(z')|."""
+        k = self.n_labels
+        scale = 2 * self._radius / k if self.exactly else float(np.sqrt(1 / k))
+        return scale * float(np.sqrt(self.most_different()))
 
     def loss(self, z: Any, y: Any) -> float:
         """The size of the symmetric difference, over k."""
@@ -176,6 +189,7 @@ class PrecisionAtK(SubsetHamming):
         phi(y) = (y - n/K) / r,   psi(z) = -(r / m) (z - m/K),   c_delta = (r / m) sqrt(m (1 - m/K))
 
     with K labels in all, n = |y|, r = max_y |y - n/K|: <psi(z), phi(y)> = -<z, y> / m + n/K, since <z, 1> = m.
+    |psi(z) - psi(z')|^2 = (r / m)^2 |z ^ z'|, and |z ^ z'| is at most 2 m and 2 (K - m).
     Decoding takes the m largest coordinates, the first of equals: exact for any sign, O(K log K).
     Before the first round the answer is {0, .., m - 1}. A label of n < m items costs at least 1 - n/m.
 
@@ -190,6 +204,11 @@ class PrecisionAtK(SubsetHamming):
         super().__init__(n_labels, at_least=k, at_most=k)
         self.k = int(k)
         self.c_delta = self._radius * float(np.sqrt((1 - self.k / self.n_labels) / self.k))
+
+    @property
+    def diameter(self) -> float:
+        """max |psi(z) - psi(z')|."""
+        return self._radius / self.k * float(np.sqrt(self.most_different()))
 
     def loss(self, z: Any, y: Any) -> float:
         """The share of the k labels given that are not in y."""

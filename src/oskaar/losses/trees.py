@@ -44,7 +44,8 @@ class DependencyTree(SizedLoss):
 
         phi(y) = I(y) - 1/n,    psi(z) = -n (I(z) - 1/n),    |psi(z)|^2 = n - 1
 
-    and c_delta = sqrt(n - 1) for n tokens; a learner uses that of its longest sentence (losses/sizes.py). phi is not
+    and c_delta = sqrt(n - 1) for n tokens; the diameter is sqrt(2 n), of a chain and the reversed chain, whose heads all
+    differ. A learner uses those of its longest sentence (losses/sizes.py). phi is not
     rescaled, so that a score means the same in sentences of all lengths. Decoding is the tree with the largest sum of
     scores by Chu-Liu/Edmonds, O(n^2), exact for any sign, with exactly one root (losses/arborescence.py).
 
@@ -104,6 +105,10 @@ class DependencyTree(SizedLoss):
     def radius(self, n: int) -> float:
         """c_delta of sentences of n tokens."""
         return float(np.sqrt(n - 1))
+
+    def span(self, n: int) -> float:
+        """The diameter of sentences of n tokens."""
+        return float(np.sqrt(2 * n)) if n > 1 else 0.0
 
     def rows_of(self, z: Any) -> int:
         """An arc for each pair of tokens, and one from the root to each."""

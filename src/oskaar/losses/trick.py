@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best, one_hot, require_hashable
+from oskaar.losses.base import Loss, Space, enclosing_radius, first_best, one_hot, require_hashable, widest
 from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
+
+_PAIRS = 512
+"""Up to so many candidates all pairs are tried for the diameter; above that it is 2 c_delta."""
 
 
 class LossTrick(Loss):
@@ -138,19 +141,36 @@ class SeenLabels(Space):
 
     @property
     def c_delta(self) -> float:  # type: ignore[override]
-        """A bound on |psi(z)| after centring: half the range of Delta(., y) in every coordinate."""
-        if not self.costs.size:
+        """The radius of a ball that holds every psi(z): about the middle of each coordinate, or a smaller one."""
+        Psi = self._psi()
+        if Psi is None:
+            return np.inf
+        if not Psi.size:
             return 0.0
-        centre = (self.costs.max(axis=0) + self.costs.min(axis=0)) / 2
-        Psi = self.costs - centre
-        if self.loss.label_kernel is None:
-            return float(np.sqrt(np.einsum("zy,zy->z", Psi, Psi).max()))
+        off = Psi - (Psi.max(axis=0) + Psi.min(axis=0)) / 2
+        return min(float(np.sqrt(np.einsum("zy,zy->z", off, off).max())), enclosing_radius(Psi, iterations=30))
+
+    @property
+    def diameter(self) -> float:
+        """max |psi(z) - psi(z')| over the candidates; None, which is none of them, is charged by `gap`."""
+        Psi = self._psi() if len(self.pool) <= _PAIRS else None
+        return 2 * self.c_delta if Psi is None else widest(Psi)
+
+    def _psi(self) -> Array | None:
+        """psi(z) of the candidates, less their mean, in orthonormal coordinates (candidates, r).
+
+        None where psi is not there: the label kernel cannot tell labels that differences of Delta do. What all
+        candidates have in common is in none of these differences, so the kernel need not tell it.
+        """
+        Psi = self.costs - (self.costs.mean(axis=0) if self.costs.size else 0.0)
+        if self.loss.label_kernel is None or not Psi.size:
+            return Psi
         values, vectors = np.linalg.eigh(self.gram)
         seen = values > 1e-10 * values.max()
         along = Psi @ vectors
         if np.abs(along[:, ~seen]).max(initial=0.0) > 1e-6 * np.abs(Psi).max():
-            return np.inf  # the label kernel cannot tell labels that Delta does
-        return float(np.sqrt(np.max(along[:, seen] ** 2 @ (1 / values[seen]))))
+            return None
+        return np.asarray(along[:, seen] / np.sqrt(values[seen]))
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for y and the candidates it proposes."""
@@ -189,18 +209,21 @@ class SeenLabels(Space):
         column = self.costs[:, self.positions[label_key(y)]]
         return float(column.min()) if column.size else self.loss.unknown
 
-    def gap(self, after: Space, z: Any, y: Any, g: Array) -> float:
-        """What the candidates that a new label brings would have been better by, for the weights g.
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What the best candidate for y, which may have come after z was answered, is better by for the weights g.
 
-        Without a label kernel it is covered: phi of a new label is orthogonal to g, hence |phi| <= |phi - g|.
+        Without a label kernel a label y of weight 0 is covered: phi(y) is orthogonal to g, hence |phi| <= |phi - g|.
         """
-        if not self.pool:
-            return np.inf  # z is None, which is no candidate
-        if not isinstance(after, SeenLabels) or after.p == self.p or self.loss.label_kernel is None:
+        if self.loss.propose is None:
+            return 0.0  # all candidates were there
+        if z is None:
+            return np.inf  # no candidate
+        place = self.positions[label_key(y)]
+        if self.loss.label_kernel is None and not g[place : place + 1].any():
             return 0.0
-        risks = after.costs[:, : self.p] @ g
-        best = int(np.argmin(after.costs[:, -1]))
-        return max(0.0, float(risks[: len(self.pool)].min() - risks[best]))
+        both = [self.pooled[label_key(z)], int(np.argmin(self.costs[:, place]))]
+        risks = self.costs[both, : len(g)] @ g
+        return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Gram v."""

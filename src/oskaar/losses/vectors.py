@@ -17,7 +17,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.intervals import SeenVectors
-from oskaar.losses.numbers import BALL, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
 
 
 class _Vectors(Loss):
@@ -65,7 +65,7 @@ class Squared(_Vectors):
 
         |w - v|^2 / dim = (2 / dim) |w - v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (2 / dim) R^2
 
-    (module `numbers`). Decoding with V = sum beta v and B = sum beta takes each target by itself, as the risk
+    (module `numbers`); the diameter is that of the ball, for opposite corners of the box. Decoding with V = sum beta v and B = sum beta takes each target by itself, as the risk
     B w_i^2 - 2 w_i V_i is a sum over targets: where B > 0 the weighted mean V_i / B clipped to the range, where
     B <= 0 the end of the range on V_i's side, for the risk is then concave (the upper end for V_i = 0).
     Exact for any sign, O(dim). The answer to g = 0 is the middle.
@@ -83,6 +83,11 @@ class Squared(_Vectors):
         self._middle, self._half = (self.low + self.high) / 2, (self.high - self.low) / 2
         self._radius = float(np.linalg.norm(self._half))
         self.c_delta = BALL * 2 / self.dim * self._radius**2
+
+    @property
+    def diameter(self) -> float:
+        """That of the ball."""
+        return BALL_DIAMETER * 2 / self.dim * self._radius**2
 
     def loss(self, z: Any, y: Any) -> float:
         """The mean squared error."""
@@ -124,7 +129,8 @@ class _Slopes(_Vectors):
 
         phi(y) = l'(theta - y_i) / (steepest sqrt(L)),   psi(z) = steepest sqrt(L) / dim ([theta < z_i] - 1/2)
 
-    with L the sum of all ranges: |phi| <= 1 and c_delta = steepest L / (2 dim). There is no finite embedding: the
+    with L the sum of all ranges: |phi| <= 1, c_delta = steepest L / (2 dim), and the diameter is 2 c_delta, from all low
+    to all high. There is no finite embedding: the
     vectors are weights on the distinct labels seen (`space()`), with the geometry of phi.
     """
 

@@ -38,15 +38,15 @@ def regret(recorder: Recorder) -> Figure:
     """The regret, and what it cannot exceed where that is known."""
     blocks = recorder.blocks
     data = [line(blocks.ends, np.cumsum(blocks["regret"]), "regret", 0)]
-    if recorder.c_delta is not None:
+    if recorder.diameter is not None:
         data.append(line(blocks.ends, bound(recorder), "bound", 1))
     return {"data": data, "layout": {**axes("round", "regret"), **marks(recorder)}}
 
 
 def bound(recorder: Recorder) -> Array:
-    """2 c_delta sqrt(t sum_{s<=t} |phi_s - g_s|^2) + gap at the end of each block, with the last c_delta and gap."""
+    """diameter sqrt(t sum_{s<=t} |phi_s - g_s|^2) + gap at the end of each block, with the last diameter and gap."""
     t, surrogate = recorder.blocks.ends, np.cumsum(recorder.blocks["surrogate"])
-    found: Array = 2 * float(recorder.c_delta or 0.0) * np.sqrt(t * surrogate) + recorder.gap
+    found: Array = float(recorder.diameter or 0.0) * np.sqrt(t * surrogate) + recorder.gap
     return found
 
 

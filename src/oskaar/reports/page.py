@@ -82,15 +82,15 @@ def losses_html(recorder: Recorder) -> Iterator[str]:
 
 def _curves(recorder: Recorder) -> Iterator[str]:
     yield from losses_html(recorder)
-    if recorder.c_delta is None:
+    if recorder.diameter is None:
         about = (
             "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
         )
     else:
         about = (
             "The losses less those of the best possible answer to each label. The bound holds for any data: "
-            "2 c &radic;T &radic;(sum of surrogate losses), with c = "
-            f"{recorder.c_delta:.4g}. Tap a name to hide its line"
+            "d &radic;T &radic;(sum of surrogate losses), d = "
+            f"{recorder.diameter:.4g} the diameter of the loss. Tap a name to hide its line"
             '<span class="mouse">; drag to zoom, double-click to go back</span>.'
         )
     yield figure_html("regret", "Regret and its bound", figures.regret(recorder), about)

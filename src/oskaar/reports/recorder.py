@@ -74,7 +74,7 @@ class Recorder:
         self.weights, self.worst = Weights(), Worst()
         self.samples: list[dict[str, Any]] = []
         self.changes: list[list[float]] = []
-        self.c_delta: float | None = None
+        self.diameter: float | None = None
         self.gap = 0.0
         self.rows = 0
 
@@ -147,9 +147,9 @@ class Recorder:
             self._add_learner(learner, last=True)
 
     def _add_learner(self, learner: Any, last: bool = False) -> None:
-        if hasattr(learner, "regret_bound") and np.isfinite(learner.space.c_delta):
-            self.c_delta = float(learner.space.c_delta)
-            exact = theory.comparison_bound(learner.rounds, self.c_delta, learner.surrogate_loss)
+        if hasattr(learner, "regret_bound") and np.isfinite(diameter := learner.space.diameter):
+            self.diameter = float(diameter)
+            exact = theory.comparison_bound(learner.rounds, self.diameter / 2, learner.surrogate_loss)
             self.gap = max(0.0, learner.regret_bound() - exact)
         if hasattr(learner, "restart_weights"):
             self.changes = [[change.round, change.detected, change.evidence] for change in learner.change_points()]
@@ -169,7 +169,7 @@ class Recorder:
             "worst": self.worst.to_dict(),
             "samples": [dict(sample) for sample in self.samples],
             "changes": [list(change) for change in self.changes],
-            "c_delta": self.c_delta,
+            "diameter": self.diameter,
             "gap": self.gap,
             "rows": self.rows,
         }
@@ -186,7 +186,9 @@ class Recorder:
         recorder.blocks = Blocks.from_dict(data["blocks"])
         recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
         recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
-        recorder.c_delta, recorder.gap, recorder.rows = data["c_delta"], data["gap"], data["rows"]
+        recorder.gap, recorder.rows = data["gap"], data["rows"]
+        before = data.get("c_delta")  # checkpoints before there was a diameter
+        recorder.diameter = data.get("diameter", None if before is None else 2 * before)
         return recorder
 
 

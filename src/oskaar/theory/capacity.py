@@ -61,13 +61,15 @@ def fit_capacity(K: Array, beta: float | None = None, least: float = 1.0, most: 
     beta: given, or the slope of log d_eff on log(T / lam) over lam in [least, most], most = T by default, the
     range that the prescriptions use. Q is the least number, up to 1%, for which d_eff(lam) <= Q (T / lam)^beta
     for *all* lam > 0: log d_eff has a slope in [-1, 0] in log lam, so between points of a grid with steps h it
-    exceeds none by more than h beta (1 - beta), and outside of the spectrum both ends are monotone.
+    exceeds none by more than h beta (1 - beta); below the grid d_eff is at most the rank, above it at most Tr(K) / lam.
+    The spectrum is that of `theory.effective_dimension`, to the smallest eigenvalue > 0: where beta is near 0, Q is near
+    their number, and eigenvalues that are rounding errors count.
 
     >>> fit_capacity(np.eye(50), beta=1.0)      # d_eff = 50 / (1 + lam) <= 50 / lam
     Capacity(Q=1.0, beta=1.0)
     """
     values = _spectrum(K)
-    values = values[values > 1e-13 * values.max(initial=0.0)]
+    values = values[values > 0.0]
     T = len(K)
     if not len(values):
         return Capacity(0.0, 1.0 if beta is None else beta)
@@ -77,9 +79,10 @@ def fit_capacity(K: Array, beta: float | None = None, least: float = 1.0, most: 
         beta = float(np.clip(slope, 0.0, 1.0))
     require_exponent(beta)
     h = 0.02
-    grid = np.exp(np.arange(np.log(1e-4 * values.min()), np.log(1e9 * values.max()), h))
+    first = max(np.log(values.min()) + math.log(1e-4), math.log(np.finfo(float).tiny))
+    grid = np.exp(np.arange(first, np.log(values.max()) + math.log(1e9) + h, h))
     shares = _dimensions(values, grid) * (grid / T) ** beta
-    ends = [len(values) * (grid[0] / T) ** beta, values.sum() / T if beta == 1 else 0.0]
+    ends = [len(values) * (grid[0] / T) ** beta, values.sum() / T * (grid[-1] / T) ** (beta - 1)]
     return Capacity(max(float(shares.max()) * math.exp(h * beta * (1 - beta)), *map(float, ends)), beta)
 
 

@@ -17,14 +17,19 @@ from oskaar.theory.prescriptions import realisable_lam, stationary_lam
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:
     """R_T <= 2 c_delta sqrt(T) sqrt(sum_t |phi_t - g_t(x_t)|^2), Lemma (online CI).
 
-    Assumes nothing of the data, nor of the estimates: only that z_t = argmin_z <psi(z), g_t(x_t)>.
+    Assumes nothing of the data, nor of the estimates: only that z_t = argmin_z <psi(z), g_t(x_t)>. Here and in every
+    bound of this package half of `loss.diameter` serves for c_delta, and is never larger (docs/how-it-works.md).
 
     The same formula is Lemma (CI expectancy) for E[R_T] and Lemma (CI cumulative risk) for the cumulative risk,
     where surrogate_loss is sum_t E|g_t(x_t) - E[phi_t | past, x_t]|^2 and the baseline does not see y_t.
 
-    >>> comparison_bound(4, 0.5, 1.0)
-    2.0
+    0 before the first round; inf where c_delta is: then nothing is claimed, whatever the surrogate loss.
+
+    >>> comparison_bound(4, 0.5, 1.0), comparison_bound(0, math.inf, 0.0), comparison_bound(1, math.inf, 0.0)
+    (2.0, 0.0, inf)
     """
+    if not rounds or math.isinf(c_delta):
+        return c_delta if rounds else 0.0
     return 2 * c_delta * math.sqrt(rounds) * math.sqrt(surrogate_loss)
 
 
