@@ -41,9 +41,9 @@ def check_loss(
     labels, outputs: what to try; by default what the loss lists. Outputs must be complete for the decoder's
     minimum to mean something; for losses on parts they are taken by their number of rows, and rounds of
     several rows should be among them. Checked: Delta(z, y) = <psi(z), phi(y)> + a term free of z for some psi,
-    |phi(y)| <= 1, |psi(z) - psi(z')| <= diameter <= 2 c_delta, `decode` attains the enumerated minimum for weights of any
-    sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs. On parts the loss's own
-    `decode` is checked: a Space that adds what it has learned of the labels decodes something else.
+    |phi(y)| <= 1, |psi(z) - psi(z')| <= diameter <= 2 c_delta, `decode` attains the enumerated minimum for weights of
+    any sign, `decode_many` and `embed_many` equal loops, `optimum` is the minimum over outputs. On parts the loss's
+    own `decode` is checked: a Space that adds what it has learned of the labels decodes something else.
     """
     ys = [loss.check(y) for y in islice(loss.labels() if labels is None else labels, _MOST)]
     zs = list(islice(loss.outputs() if outputs is None else outputs, _MOST + 1))

@@ -12,16 +12,16 @@ they were told.
                                     <= diam(psi) |phi_t - g_t| + gap_t
 
 diam(psi) <= 2 c_delta takes the place of the paper's 2 c_delta (docs/how-it-works.md). gap_t is 0 where decoding is
-exact, as <psi(z_t), g_t> is then the least; else it is <psi(z_t) - psi(z*), g_t> itself (`Space.gap`). It is taken when
-y_t is told, in the space that knows z*, for the g_t and the z_t of asking, so that it counts answers that became known
-while the label was under way. In spaces that grow the last diameter serves all rounds: phi_t - g_t has no coordinate
-that was added later, and more coordinates or answers never bring two psi closer. A round of n rows has the mean over
-its rows as inner product.
+exact, as <psi(z_t), g_t> is then the least; else it is <psi(z_t) - psi(z*), g_t> itself (`Space.gap`). It is taken
+when y_t is told, in the space that knows z*, for the g_t and the z_t of asking, so that it counts answers that became
+known while the label was under way. In spaces that grow the last diameter serves all rounds: phi_t - g_t has no
+coordinate that was added later, and more coordinates or answers never bring two psi closer. A round of n rows has the
+mean over its rows as inner product.
 
 (2) is about the estimates h_t that the learner would have answered with when the labels came: to its theorem, a round
 is where it is learned. The surrogate loss is that of the g_t, and both are known, so that the difference is booked:
 
-    sum_t |phi_t - g_t|^2  =  sum_t |phi_t - h_t|^2 + delay_drift,    delay_drift = sum_t |phi_t - g_t|^2 - |phi_t - h_t|^2
+    sum_t |phi_t - g_t|^2  =  sum_t |phi_t - h_t|^2 + delay_drift
 
 The theorem bounds the first term and delay_drift is added to it: the price of delay is what the estimate would have
 gained from the labels that were under way (Joulani, Gyorgy, Szepesvari 2013). It is 0 where labels come at once.

@@ -27,8 +27,8 @@ class Sequence(Loss):
         phi(y)_i = (e_{y_i} - 1/k) / sqrt(1 - 1/k),   psi(z)_i = -sqrt(1 - 1/k) (e_{z_i} - 1/k)
 
     for each row i of the round, with the mean over rows as inner product: <psi(z), phi(y)> = 1/k - share of
-    right places, c_delta = 1 - 1/k, and the diameter is at most sqrt(2 - 2/k), for answers that differ everywhere. Answers are tuples; a label is any sequence of symbols (a string is the
-    sequence of its characters).
+    right places, c_delta = 1 - 1/k, and the diameter is at most sqrt(2 - 2/k), for answers that differ everywhere.
+    Answers are tuples; a label is any sequence of symbols (a string is the sequence of its characters).
 
     alphabet: the symbols, or a number k for 0..k-1.
     transitions: what is known of neighbours.

@@ -19,10 +19,10 @@ class Circular(Loss):
 
         phi(y) = (cos y, sin y),   psi(z) = -(cos z, sin z),   c_delta = 1
 
-    since cos(z - y) = cos z cos y + sin z sin y; the diameter is 2, for opposite angles. Decoding is the direction of g, atan2(g_2, g_1): the inner product
-    of g with a unit vector is largest along g, whatever the signs of the weights that made g. O(1).
-    Labels may be any angles; labels and answers are brought to [-pi, pi]. The answer to g = 0 is 0.
-    An angle beyond 2 pi is probably in degrees, and brings a warning.
+    since cos(z - y) = cos z cos y + sin z sin y; the diameter is 2, for opposite angles. Decoding is the direction of
+    g, atan2(g_2, g_1): the inner product of g with a unit vector is largest along g, whatever the signs of the
+    weights that made g. O(1). Labels may be any angles; labels and answers are brought to [-pi, pi]. The answer to g
+    = 0 is 0. An angle beyond 2 pi is probably in degrees, and brings a warning.
 
     >>> loss = Circular()
     >>> round(loss(0.1, 0.1 + 2 * np.pi), 12), round(loss(0.0, np.pi), 12)
@@ -72,8 +72,9 @@ class Angles(Loss):
 
         phi(y) = (cos y, sin y) / sqrt(n),   psi(z) = -(cos z, sin z) / sqrt(n),   c_delta = 1
 
-    with n cosines, then n sines; the diameter is 2, for angles that are all opposite. The loss is a sum over angles, so decoding takes each direction by itself, as
-    Circular does, and is exact for any sign. Labels and answers are arrays of n radians; g = 0 gives zeros.
+    with n cosines, then n sines; the diameter is 2, for angles that are all opposite. The loss is a sum over angles,
+    so decoding takes each direction by itself, as Circular does, and is exact for any sign. Labels and answers are
+    arrays of n radians; g = 0 gives zeros.
 
     >>> loss = Angles(2)
     >>> round(loss([0.0, 0.0], [0.0, np.pi]), 12), loss.decode(loss.embed([0.5, -0.5])).round(12)

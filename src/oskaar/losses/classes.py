@@ -21,11 +21,12 @@ class ZeroOne(Loss):
 
         phi(y) = (e_y - 1/k) / sqrt(1 - 1/k),   psi(z) = -sqrt(1 - 1/k) (e_z - 1/k),   c_delta = 1 - 1/k
 
-    since <psi(z), phi(y)> = 1/k - [z = y], and |e_z - e_z'|^2 = 2 makes the diameter sqrt(2 - 2/k). Decoding takes the largest coordinate (the first of equals), which
-    is exact for any sign. `classes` is a list, or a number k for 0..k-1, or None: then classes are added as
-    they appear, phi(y) = e_y, psi(z) = -e_z, c_delta = 1, the diameter is sqrt(2), and None, psi = 0, is the answer
-    before the first of them. That decoding knows no class y that is new to g costs nothing: then phi(y) is orthogonal to
-    g, so that <psi(z) - psi(y), phi(y)> <= |psi(z) - psi(y)| |phi(y) - g|.
+    since <psi(z), phi(y)> = 1/k - [z = y], and |e_z - e_z'|^2 = 2 makes the diameter sqrt(2 - 2/k). Decoding takes
+    the largest coordinate (the first of equals), which is exact for any sign. `classes` is a list, or a number k for
+    0..k-1, or None: then classes are added as they appear, phi(y) = e_y, psi(z) = -e_z, c_delta = 1, the diameter is
+    sqrt(2), and None, psi = 0, is the answer before the first of them. That decoding knows no class y that is new to
+    g costs nothing: then phi(y) is orthogonal to g, so that <psi(z) - psi(y), phi(y)> <= |psi(z) - psi(y)| |phi(y) -
+    g|.
 
     >>> loss = ZeroOne(["cat", "dog"])
     >>> loss("cat", "dog"), loss.decode(loss.embed("dog"))

@@ -27,10 +27,10 @@ class Documents(SizedLoss):
         phi(y)_i = u_i - mean u,    psi(z)_i = -n (d(z)_i - mean d),    c_delta = sqrt(n) |d - mean d|
 
     |phi_i| <= 1 because d_0 = 1. All |psi(z)| are equal and psi averages to 0, so no shift makes them smaller; the
-    diameter is sqrt(n) |d - d reversed|, by the rearrangement inequality. Both grow with n, and a learner uses those of
-    its largest query (losses/sizes.py). Decoding sorts G, largest first:
-    exact for any sign by the rearrangement inequality; documents that are equal up to 1e-12 stay in their order.
-    A query with nothing relevant has no NDCG: its loss is 0 for every z and its phi is 0.
+    diameter is sqrt(n) |d - d reversed|, by the rearrangement inequality. Both grow with n, and a learner uses those
+    of its largest query (losses/sizes.py). Decoding sorts G, largest first: exact for any sign by the rearrangement
+    inequality; documents that are equal up to 1e-12 stay in their order. A query with nothing relevant has no NDCG:
+    its loss is 0 for every z and its phi is 0.
 
     k: the places that count, None for all; more than n is the same as n.
     gain: "exponential", 2^y - 1 (LETOR), or "linear", y (scikit-learn).

@@ -83,19 +83,22 @@ class F1(SubsetLoss):
         """max |psi(z) - psi(z')| in the blocks of some sizes of y.
 
         For |z| = m, |z'| = m' and i labels in common its square is m |q_m|^2 + m' |q_m'|^2 - 2 i <q_m, q_m'>, where
-        q > 0: it is largest for the least i, m + m' - k or 0. The coordinate of the empty set adds 1 for z = {}, z' not.
+        q > 0: it is largest for the least i, m + m' - k or 0. The coordinate of the empty set adds 1 for z = {}, z'
+        not. The block of n = k has one phi, all labels, which sees sums alone: it adds (m q_mk - m' q_m'k)^2 / k.
         """
         k, held = self.n_labels, set(sizes)
         m = np.arange(self.at_least, self.at_most + 1)
-        Q = np.where(m[:, None] > 0, self.gains(m, np.array(sorted(held - {0}), dtype=int)), 0.0)
+        Q = np.where(m[:, None] > 0, self.gains(m, np.array(sorted(held - {0, k}), dtype=int)), 0.0)
         squares = m * np.einsum("mn,mn->m", Q, Q)
+        whole = m * self.gains(np.maximum(m, 1), [k])[:, 0] / np.sqrt(k) * (k in held)
         if self.at_least == 0 and 0 in held and self.at_most > 0:
             squares[0] = 1.0
         most = 0.0
         for lo in range(0, len(m), _ROWS):
             few = slice(lo, lo + _ROWS)
             common = np.maximum(np.add.outer(m[few], m) - k, 0)
-            most = max(most, float((squares[few, None] + squares - 2 * common * (Q[few] @ Q.T)).max()))
+            apart = squares[few, None] + squares - 2 * common * (Q[few] @ Q.T)
+            most = max(most, float((apart + np.subtract.outer(whole[few], whole) ** 2).max()))
         return float(np.sqrt(most)) if len(m) > 1 or 0 < m[0] < k else 0.0
 
     def gains(self, m: Any, n: Any) -> Array:

@@ -24,10 +24,10 @@ class SphereGeodesic(Sphere):
         <phi(y), phi(y')> = a^2 (2 / pi) arcsin t + b^2 (arcsin^2 t - m) / v,   a^2 + b^2 = 1
         psi(z) is phi(z) with its two parts times -1 / (2 a^2) and v / (pi^2 b^2);   c_delta = 1/2 + v / pi^2
 
-    for the best choice, a^2 = 1 / (2 c_delta): 0.70 on the sphere in R^3. With s = arcsin <z, z'>, |psi(z) - psi(z')|^2 =
-    (1 - 2 s / pi) / (2 a^2) + 2 v / (pi^4 b^2) (pi^2/4 - s^2) is a parabola with its top at s = -pi/2, where it is
-    1 / a^2: the diameter is sqrt(2 c_delta), for opposite points. No finite embedding does it: the vectors
-    are weights g on the distinct labels seen (`space()`).
+    for the best choice, a^2 = 1 / (2 c_delta): 0.70 on the sphere in R^3. With s = arcsin <z, z'>, |psi(z) -
+    psi(z')|^2 = (1 - 2 s / pi) / (2 a^2) + 2 v / (pi^4 b^2) (pi^2/4 - s^2) is a parabola with its top at s = -pi/2,
+    where it is 1 / a^2: the diameter is sqrt(2 c_delta), for opposite points. No finite embedding does it: the
+    vectors are weights g on the distinct labels seen (`space()`).
 
     Decoding is the least of sum_j g_j d(z, y_j)^2. It is exact for any sign for dim <= 2. For dim >= 3 it is NOT: the
     risk is not convex and has kinks opposite to labels of negative weight. All labels and their opposites are tried,

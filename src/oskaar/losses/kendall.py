@@ -27,12 +27,12 @@ class Kendall(RankingLoss):
 
         phi(y) = s(y) / sqrt(N),    psi(z) = -s(z) / (2 sqrt(N)),    c_delta = 1/2
 
-    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding is Kemeny's problem with the pair weights g, of
-    any sign, solved exactly: by sorting where the pairs agree with one ranking, by dynamic programming in
-    O(n 2^n) to 14 items, above that by mixed-integer programming for whatever cycles there are. That may take
-    long when many items form cycles: after `time_limit` seconds a `KemenyGap` warning says how far from the
-    best the answer may be, and `decode_with_gap` returns it. The ranking first in the dictionary wins among
-    equals to 14 items; the order of the list is the answer before the first round.
+    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding is Kemeny's problem with the pair
+    weights g, of any sign, solved exactly: by sorting where the pairs agree with one ranking, by dynamic programming
+    in O(n 2^n) to 14 items, above that by mixed-integer programming for whatever cycles there are. That may take long
+    when many items form cycles: after `time_limit` seconds a `KemenyGap` warning says how far from the best the
+    answer may be, and `decode_with_gap` returns it. The ranking first in the dictionary wins among equals to 14
+    items; the order of the list is the answer before the first round.
 
     Partial rankings in y. Ties are sets of items: (0, {1, 2}) has 0 before both; a top part is written with all
     others in one set at the end. Single comparisons are a set of pairs, {(better, worse), ...}: items may be

@@ -15,9 +15,9 @@ have <psi(z), phi(y)> = |z - y|^2 / 2 - |y|^2 / 2 and |phi(y)| <= 1. With the la
 
     b^2 / a^2 = (sqrt(3) - 1) / 4,    c = sqrt(3) / 4 R^2,    c_delta = sqrt(3 (3 + 2 sqrt 3)) / 4 R^2 < 1.101 R^2.
 
-The diameter is 2 R^2 / a < 2.176 R^2, for z and -z on the border. With R = 1, s = |z| + |z'| and ||z| - |z'|| <= 2 - s,
-|psi(z) - psi(z')|^2 <= s^2 (1 / a^2 + (2 - s)^2 / (4 b^2)), whose derivative in s is 2 s times 1 / a^2 +
-(2 - s) (1 - s) / (2 b^2) >= 1 / a^2 - 1 / (8 b^2) > 0: it is largest at s = 2, where it is 4 / a^2.
+The diameter is 2 R^2 / a < 2.176 R^2, for z and -z on the border. With R = 1, s = |z| + |z'| and ||z| - |z'|| <= 2 -
+s, |psi(z) - psi(z')|^2 <= s^2 (1 / a^2 + (2 - s)^2 / (4 b^2)), whose derivative in s is 2 s times 1 / a^2 + (2 - s)
+(1 - s) / (2 b^2) >= 1 / a^2 - 1 / (8 b^2) > 0: it is largest at s = 2, where it is 4 / a^2.
 """
 
 from __future__ import annotations

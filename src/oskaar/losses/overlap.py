@@ -27,9 +27,9 @@ class Jaccard(SubsetLoss):
 
         <phi(z), phi(y)> = (J(z, y) - tau) / (1 - tau),   tau = 1 / (k + 1),   psi(z) = -(1 - tau) phi(z)
 
-    and c_delta = 1 - tau, since <psi(z), phi(y)> = tau - J(z, y). |psi(z) - psi(z')|^2 = 2 (1 - tau) (1 - J(z, z')) is
-    largest for disjoint sets, or for the smallest ones where none are disjoint. Learners keep signed weights on the distinct sets
-    seen. Decoding maximises sum_y g_y J(z, y), which is nonlinear in z:
+    and c_delta = 1 - tau, since <psi(z), phi(y)> = tau - J(z, y). |psi(z) - psi(z')|^2 = 2 (1 - tau) (1 - J(z, z'))
+    is largest for disjoint sets, or for the smallest ones where none are disjoint. Learners keep signed weights on
+    the distinct sets seen. Decoding maximises sum_y g_y J(z, y), which is nonlinear in z:
 
     - up to 12 labels over all sets: exact for any sign, O(2^k) for each set seen; the smallest set wins among equals;
     - above, **not exact**: the best of the sets seen, improved by adding, removing and exchanging labels while that

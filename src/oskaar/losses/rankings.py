@@ -96,10 +96,10 @@ class Spearman(RankingLoss):
 
         phi(y) = c(y) / r,    psi(z) = -c(z) / (2 r),    c_delta = 1/2
 
-    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding sorts g, largest first: exact for any sign by the
-    rearrangement inequality; equal items stay in the order of the list, which is also the answer before the
-    first round. y may have ties, written as sets of items, ("a", {"b", "c"}): these have their mean rank, and
-    what no ranking can avoid is not counted, so that the loss is 0 for every ranking that agrees with y.
+    (no less: psi of reversed rankings are opposite, so the diameter is 1). Decoding sorts g, largest first: exact for
+    any sign by the rearrangement inequality; equal items stay in the order of the list, which is also the answer
+    before the first round. y may have ties, written as sets of items, ("a", {"b", "c"}): these have their mean rank,
+    and what no ranking can avoid is not counted, so that the loss is 0 for every ranking that agrees with y.
 
     >>> loss = Spearman(3)
     >>> loss((0, 1, 2), (2, 1, 0)), loss((0, 1, 2), (0, {1, 2})), loss.decode([0.1, 0.3, 0.2])

@@ -19,8 +19,8 @@ class PerRow(Loss):
     r"""The mean of a loss over the rows of a round: n inputs arrive at once, n labels after them.
 
     phi(y)_i = phi(y_i) and psi(z)_i = psi(z_i) for each row, with the mean over rows as inner product, so
-    c_delta and the diameter are the loss's. Decoding is the loss's, row by row. The rows of a round are predicted together:
-    none of them has seen another's label, and KAAR hedges them jointly.
+    c_delta and the diameter are the loss's. Decoding is the loss's, row by row. The rows of a round are predicted
+    together: none of them has seen another's label, and KAAR hedges them jointly.
 
     >>> from oskaar.losses import ZeroOne
     >>> loss = PerRow(ZeroOne(3))

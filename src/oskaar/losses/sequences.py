@@ -16,9 +16,9 @@ class SequenceHamming(Loss):
     r"""The fraction of positions that are wrong, in sequences of one length over one alphabet of m symbols.
 
     phi(y) stacks a centred one-hot code for each position, divided by sqrt(length); as for ZeroOne,
-    c_delta = 1 - 1/m, and the diameter is sqrt(2 - 2/m), for sequences that differ everywhere. Decoding takes the largest coordinate of each position: exact for any sign, because the
-    loss is a sum over positions; the first of equal symbols wins.
-    `n_symbols` is a number m for 0..m-1 or a list of symbols.
+    c_delta = 1 - 1/m, and the diameter is sqrt(2 - 2/m), for sequences that differ everywhere. Decoding takes the
+    largest coordinate of each position: exact for any sign, because the loss is a sum over positions; the first of
+    equal symbols wins. `n_symbols` is a number m for 0..m-1 or a list of symbols.
 
     >>> loss = SequenceHamming(3, "AB")
     >>> loss(("A", "B", "A"), ("A", "A", "A")), loss.decode(loss.embed("BAB"))

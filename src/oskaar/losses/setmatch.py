@@ -18,8 +18,9 @@ class SubsetZeroOne(SubsetLoss):
 
     candidates: the sets to choose from; then the codes are ZeroOne's, centred, c_delta = 1 - 1/n for n of them.
     A label that is no candidate costs 1 whatever the answer, and phi = 0. None means the sets seen so far that
-    the limits allow, phi(y) = e_y, c_delta = 1 and the diameter sqrt(2) of ZeroOne; {}, or the first labels, is the answer before the first of them.
-    Decoding takes the largest coordinate, the first of equals: exact over the candidates, for any sign.
+    the limits allow, phi(y) = e_y, c_delta = 1 and the diameter sqrt(2) of ZeroOne; {}, or the first labels, is the
+    answer before the first of them. Decoding takes the largest coordinate, the first of equals: exact over the
+    candidates, for any sign.
 
     >>> loss = SubsetZeroOne(3, candidates=[{0}, {1, 2}])
     >>> loss({0}, {0, 1}), sorted(loss.decode(loss.embed({1, 2}))), loss.optimum({0, 1})

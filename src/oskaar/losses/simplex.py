@@ -49,10 +49,10 @@ class SimplexL2(_Distributions):
 
         |w - v|^2 / 2 = |w|^2 / 2 - <w, v> + |v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (1 - 1/n)
 
-    |psi(z) - psi(z')|^2 = R^2 |z - z'|^2 / a^2 + (|w|^2 - |w'|^2)^2 / (4 b^2). As |z - z'|^2 <= |z|^2 + |z'|^2, it is at
-    most a convex function of |w|^2 and |w'|^2 in [0, R^2], which is largest at the ends: 2 R^2 / a^2 for both at R^2,
-    (1 + 1/n) R^2 / a^2 + R^4 / (4 b^2) for one at 0. The diameter is at most the root of the larger, and that of the
-    ball.
+    |psi(z) - psi(z')|^2 = R^2 |z - z'|^2 / a^2 + (|w|^2 - |w'|^2)^2 / (4 b^2). As |z - z'|^2 <= |z|^2 + |z'|^2, it is
+    at most a convex function of |w|^2 and |w'|^2 in [0, R^2], which is largest at the ends: 2 R^2 / a^2 for both at
+    R^2, (1 + 1/n) R^2 / a^2 + R^4 / (4 b^2) for one at 0. The diameter is at most the root of the larger, and that of
+    the ball.
 
     Decoding with V = sum beta v and B = sum beta minimises B |w|^2 / 2 - <w, V>. Where B > 0 that is the Euclidean
     projection of V / B + 1/n on the simplex (by sorting). Where B <= 0 the risk is concave, so the best is a vertex;

@@ -17,9 +17,9 @@ class Sphere(Loss):
 
         phi(y) = y,   psi(z) = -z / 2,   c_delta = 1/2
 
-    since |z - y|^2 = 2 - 2 <z, y>; the diameter is 1, for opposite points. Decoding is g / |g|: <z, g> over unit vectors z is largest there, whatever the
-    signs of the weights that made g. O(dim). The answer to g = 0 is the first basis vector.
-    A label whose norm is 1 up to 1e-6 is brought to norm 1, any other is refused.
+    since |z - y|^2 = 2 - 2 <z, y>; the diameter is 1, for opposite points. Decoding is g / |g|: <z, g> over unit
+    vectors z is largest there, whatever the signs of the weights that made g. O(dim). The answer to g = 0 is the
+    first basis vector. A label whose norm is 1 up to 1e-6 is brought to norm 1, any other is refused.
 
     >>> loss = Sphere(3)
     >>> loss([1, 0, 0], [-1, 0, 0]), loss([1, 0, 0], [0, 1, 0]), loss.decode(np.array([0.0, 3.0, 4.0]))

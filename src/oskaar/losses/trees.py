@@ -44,10 +44,10 @@ class DependencyTree(SizedLoss):
 
         phi(y) = I(y) - 1/n,    psi(z) = -n (I(z) - 1/n),    |psi(z)|^2 = n - 1
 
-    and c_delta = sqrt(n - 1) for n tokens; the diameter is sqrt(2 n), of a chain and the reversed chain, whose heads all
-    differ. A learner uses those of its longest sentence (losses/sizes.py). phi is not
-    rescaled, so that a score means the same in sentences of all lengths. Decoding is the tree with the largest sum of
-    scores by Chu-Liu/Edmonds, O(n^2), exact for any sign, with exactly one root (losses/arborescence.py).
+    and c_delta = sqrt(n - 1) for n tokens; the diameter is sqrt(2 n), of a chain and the reversed chain, whose heads
+    all differ. A learner uses those of its longest sentence (losses/sizes.py). phi is not rescaled, so that a score
+    means the same in sentences of all lengths. Decoding is the tree with the largest sum of scores by
+    Chu-Liu/Edmonds, O(n^2), exact for any sign, with exactly one root (losses/arborescence.py).
 
     >>> loss = DependencyTree()
     >>> loss((2, 0, 2), (0, 1, 2)), loss.embed((2, 0, 2)).shape, loss.decode(loss.embed((2, 0, 2)))

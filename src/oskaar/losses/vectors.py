@@ -65,10 +65,10 @@ class Squared(_Vectors):
 
         |w - v|^2 / dim = (2 / dim) |w - v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (2 / dim) R^2
 
-    (module `numbers`); the diameter is that of the ball, for opposite corners of the box. Decoding with V = sum beta v and B = sum beta takes each target by itself, as the risk
-    B w_i^2 - 2 w_i V_i is a sum over targets: where B > 0 the weighted mean V_i / B clipped to the range, where
-    B <= 0 the end of the range on V_i's side, for the risk is then concave (the upper end for V_i = 0).
-    Exact for any sign, O(dim). The answer to g = 0 is the middle.
+    (module `numbers`); the diameter is that of the ball, for opposite corners of the box. Decoding with V = sum beta
+    v and B = sum beta takes each target by itself, as the risk B w_i^2 - 2 w_i V_i is a sum over targets: where B > 0
+    the weighted mean V_i / B clipped to the range, where B <= 0 the end of the range on V_i's side, for the risk is
+    then concave (the upper end for V_i = 0). Exact for any sign, O(dim). The answer to g = 0 is the middle.
 
     Weights that sum to B != 1, as those of a regularised estimate do, still give a mean: nothing is shrunk to 0.
 
@@ -129,9 +129,9 @@ class _Slopes(_Vectors):
 
         phi(y) = l'(theta - y_i) / (steepest sqrt(L)),   psi(z) = steepest sqrt(L) / dim ([theta < z_i] - 1/2)
 
-    with L the sum of all ranges: |phi| <= 1, c_delta = steepest L / (2 dim), and the diameter is 2 c_delta, from all low
-    to all high. There is no finite embedding: the
-    vectors are weights on the distinct labels seen (`space()`), with the geometry of phi.
+    with L the sum of all ranges: |phi| <= 1, c_delta = steepest L / (2 dim), and the diameter is 2 c_delta, from all
+    low to all high. There is no finite embedding: the vectors are weights on the distinct labels seen (`space()`),
+    with the geometry of phi.
     """
 
     p = 0

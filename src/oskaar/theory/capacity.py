@@ -61,9 +61,9 @@ def fit_capacity(K: Array, beta: float | None = None, least: float = 1.0, most: 
     beta: given, or the slope of log d_eff on log(T / lam) over lam in [least, most], most = T by default, the
     range that the prescriptions use. Q is the least number, up to 1%, for which d_eff(lam) <= Q (T / lam)^beta
     for *all* lam > 0: log d_eff has a slope in [-1, 0] in log lam, so between points of a grid with steps h it
-    exceeds none by more than h beta (1 - beta); below the grid d_eff is at most the rank, above it at most Tr(K) / lam.
-    The spectrum is that of `theory.effective_dimension`, to the smallest eigenvalue > 0: where beta is near 0, Q is near
-    their number, and eigenvalues that are rounding errors count.
+    exceeds none by more than h beta (1 - beta); below the grid d_eff is at most the rank, above it at most Tr(K) /
+    lam. The spectrum is that of `theory.effective_dimension`, to the smallest eigenvalue > 0: where beta is near 0, Q
+    is near their number, and eigenvalues that are rounding errors count.
 
     >>> fit_capacity(np.eye(50), beta=1.0)      # d_eff = 50 / (1 + lam) <= 50 / lam
     Capacity(Q=1.0, beta=1.0)

@@ -18,7 +18,8 @@ def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> floa
     """R_T <= 2 c_delta sqrt(T) sqrt(sum_t |phi_t - g_t(x_t)|^2), Lemma (online CI).
 
     Assumes nothing of the data, nor of the estimates: only that z_t = argmin_z <psi(z), g_t(x_t)>. Here and in every
-    bound of this package half of `loss.diameter` serves for c_delta, and is never larger (docs/how-it-works.md).
+    bound of this package half of `loss.diameter`, which is never larger, serves for c_delta: the proof bounds
+    |psi(z) - psi(z')|.
 
     The same formula is Lemma (CI expectancy) for E[R_T] and Lemma (CI cumulative risk) for the cumulative risk,
     where surrogate_loss is sum_t E|g_t(x_t) - E[phi_t | past, x_t]|^2 and the baseline does not see y_t.
