@@ -309,3 +309,38 @@ def test_gap_of_a_search_that_missed():
     limited = losses.Jaccard(14, at_most=1)  # the best answer to {2, 3} is {2}
     space = limited.space().extended(frozenset({1})).extended(frozenset({2, 3}))
     assert space.gap(frozenset({1}), frozenset({2, 3}), np.array([0.7, 2.0])) == pytest.approx(2.0 / 2 - 0.7)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_settings_cannot_be_changed_under_a_certificate(name, rng):
+    """What was learned with one lam must not be certified with another."""
+    learner = LEARNERS[name](losses.ZeroOne(2))
+    learner.partial_fit(rng.normal(size=(20, 2)), [0, 1] * 10)
+    before = learner.certificate()
+    follow = ["rate", "lams", "kernels"] if "salami" in name else []
+    for setting in [*learner.get_params(deep=False), *follow]:
+        if setting == "max_bytes":
+            continue
+        with pytest.raises(AttributeError, match=rf"{setting} must not be changed .* set_params"):
+            setattr(learner, setting, 7.0)
+    assert learner.certificate() == before
+    learner.__dict__["lam"] = 7.0  # who insists does not change what is claimed
+    assert learner.certificate() == before
+    learner.max_bytes = 10**9
+    assert learner.set_params(lam=7.0).rounds == 0
+
+
+def test_gap_of_a_ranking_that_was_not_found_in_time():
+    """Decoding stops at once: the answer may be any, and what the best one for y is better by is charged."""
+    loss = losses.Kendall(16)
+    space, y = loss.space(), tuple(range(16))
+    g = 0.8 * loss.embed(y)
+    z = tuple(reversed(y))
+    regret = loss(z, y)
+    assert not space.exact
+    assert space.gap(z, y, g) == pytest.approx(0.8)  # <psi(z) - psi(y), g>, psi = -phi / 2
+    assert regret <= space.diameter * np.linalg.norm(loss.embed(y) - g) + space.gap(z, y, g) + 1e-9
+    assert regret > space.diameter * np.linalg.norm(loss.embed(y) - g)
+    assert space.gap(y, y, g) == 0.0
+    assert space.gap(z, (*y[:14], {14, 15}), 0.0 * g) == 0.0
+    assert losses.Kendall(14).space().exact

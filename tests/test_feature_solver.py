@@ -157,7 +157,7 @@ def test_salami_on_features_is_salami_on_their_kernel(seed, shifted, window, par
 
     lams = [0.3, 2.0]
     expected, _, _ = naive.salami(
-        [rows @ rows.T], Phi, np.cumsum(sizes), lams, 0.4, project=True, shifted=shifted, lives=lives
+        [rows @ rows.T], Phi, np.cumsum(sizes), lams, 0.4, project=not shifted, shifted=shifted, lives=lives
     )
     estimates = np.concatenate(result.estimates) if parts else result.estimates
     np.testing.assert_allclose(estimates, expected, atol=1e-8)
@@ -259,7 +259,7 @@ def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted
     def lives(s, t):
         return bool(outlives(np.array([s]), t)[0])
 
-    expected = naive.salami([gram], Phi, np.cumsum(sizes), [0.5, 2.0], 0.5, True, shifted, lives=lives)[0]
+    expected = naive.salami([gram], Phi, np.cumsum(sizes), [0.5, 2.0], 0.5, not shifted, shifted, lives=lives)[0]
     np.testing.assert_allclose(np.concatenate(replay(learner, X, ys).estimates), expected, atol=1e-8)
     assert len(learner._experts.maps[0]) == 5
     assert learner._experts.starts[0].stack.U.shape[2] < 120  # no room is kept for rows that are never open

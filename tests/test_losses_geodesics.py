@@ -160,3 +160,38 @@ def test_a_refused_round_leaves_no_trace(y, message):
     with pytest.raises(ValueError, match=message):
         learner.learn_one([1.0], y)
     assert pickle.dumps(learner) == before
+
+
+def test_the_search_on_a_sphere_is_not_exact():
+    """A grid finds a point of less risk than the search: `exact` must be False, and the certificate has a gap."""
+    Y = np.array(
+        [
+            [0.569, -0.285, 0.772],
+            [-0.156, 0.517, 0.841],
+            [-0.476, 0.725, 0.498],
+            [0.974, -0.175, 0.147],
+            [0.26, 0.144, 0.955],
+            [0.869, -0.195, -0.454],
+            [-0.514, 0.813, 0.273],
+            [0.083, -0.98, -0.182],
+            [-0.172, 0.985, 0.035],
+            [0.789, -0.288, 0.542],
+            [-0.153, 0.606, 0.781],
+        ]
+    )
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+    g = np.array([0.881, 0.101, -0.771, 1.064, 0.529, -0.193, 0.919, -1.122, 0.194, 0.766, -1.641])
+    loss = losses.SphereGeodesic(3)
+    space = loss.space()
+    for y in Y:
+        space = space.extended(loss.check(y))
+    i = np.arange(20_000) + 0.5  # a spiral that covers the sphere
+    height, turn = 1 - i / 10_000, np.pi * (1 + 5**0.5) * i
+    grid = np.column_stack([*(np.sqrt(1 - height**2) * (np.cos(turn), np.sin(turn))), height])
+    z = space.decode_many(g[None])[0]
+    risks = np.arccos(np.clip(np.vstack([z, grid]) @ Y.T, -1, 1)) ** 2 @ g / np.pi**2
+    best = grid[np.argmin(risks[1:])]
+    assert risks[1:].min() < risks[0] - 1e-4
+    assert space.gap(z, best, g) == pytest.approx(risks[0] - risks[1:].min(), rel=1e-3)
+    assert not space.exact
+    assert losses.SphereGeodesic(2).space().exact

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oskaar.solvers import suffixes
 from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers.starts import outlives
 
 
 def literal_salami(K, *settings, **options):
@@ -246,3 +247,13 @@ def test_bad_calls():
     solver.commit(block)
     with pytest.raises(ValueError, match="stale"):
         solver.commit(other)
+
+
+def test_some_expert_started_in_the_first_half_of_every_interval():
+    """Not only in its last half, where the newborn always is; and there are O(log t)."""
+    for t in range(600):
+        alive = np.flatnonzero(outlives(np.arange(t + 1), t))
+        s = np.arange(t + 1)
+        after = alive[np.searchsorted(alive, s)]  # the first that started at s or later
+        assert (after - s <= (t - s) / 2).all()
+        assert len(alive) <= 4 * np.log2(t + 2)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 
 from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
+from oskaar.arrays import fit_columns
+from oskaar.learners.ahead import charge
 from oskaar.solvers import starts, suffixes
 from oskaar.solvers.cholesky import PANEL
 
@@ -23,6 +25,7 @@ def test_estimates_and_weights_are_the_algorithm(data, X, restarts, shifted, pro
     ys = data.draw(st.lists(labels_of(loss), min_size=len(X), max_size=len(X)))
     kernel, twin = KERNELS["intercept"]
     grid = [0.3, 2.0]
+    project = project and not shifted
     learner = SALAMI(loss, kernel, grid, eta=eta, restarts=restarts, shifted=shifted, project=project)
     if not ys:
         return
@@ -51,7 +54,7 @@ def test_several_kernels(X, shifted):
     if not ys:
         return
     Ks, Phi = [naive.gram(KERNELS[n][1], X, X) for n in names], loss.embed_many(ys)
-    G, _, _ = naive.salami(Ks, Phi, list(range(1, len(X) + 1)), grid, 0.5, True, shifted)
+    G, _, _ = naive.salami(Ks, Phi, list(range(1, len(X) + 1)), grid, 0.5, not shifted, shifted)
     result = replay(learner, X, ys)
     np.testing.assert_allclose(result.estimates, G, atol=1e-9)
     assert learner.expert_weights().shape == (2, 2)
@@ -66,7 +69,7 @@ def test_rounds_of_several_rows(rounds, lam, restarts, shifted):
     ends = np.cumsum([len(x) for x in rounds]).tolist()
     Phi = np.vstack([loss.embed(y) for y in ys])
     G, _, _ = naive.salami(
-        [naive.gram(naive.gaussian, X, X)], Phi, ends, [lam], 0.5, True, shifted, lives=naive.lives(restarts)
+        [naive.gram(naive.gaussian, X, X)], Phi, ends, [lam], 0.5, not shifted, shifted, lives=naive.lives(restarts)
     )
     fast, slow = (
         SALAMI(loss, kernels.Gaussian(), lam, eta=0.5, restarts=restarts, shifted=shifted) for _ in range(2)
@@ -159,8 +162,58 @@ def test_follows_a_change(rng):
     assert p[(started > 190) & (started < 240)].sum() > 0.9
 
 
+class Watched(SALAMI):
+    """Notes what each expert is charged, and what it would be for the estimate before projection."""
+
+    def _inside(self, E, space):
+        inside = super()._inside(E, space)
+        self.__dict__.setdefault("_pairs", []).append((E, inside))
+        return inside
+
+    def _observe(self, ahead, i, Phi, space):
+        G = fit_columns(ahead.whole, Phi.shape[1])
+        for before, after in self._pairs:
+            if len(before) and before.shape[1] == len(Phi):
+                pair = [charge(self._shift(fit_columns(E, Phi.shape[1]), G), Phi, space) for E in (before, after)]
+                self.__dict__.setdefault("_charged", []).append(pair)
+        self._pairs.clear()
+        super()._observe(ahead, i, Phi, space)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("restarts", ["all", "geometric", None])
+@given(small_losses(), st.integers(0, 2**32 - 1), st.sampled_from([None, 3]), st.booleans())
+@settings(max_examples=10)
+def test_projection_never_raises_the_loss_of_an_expert(restarts, shifted, loss, seed, window, company):
+    """Inputs of all sizes and a small lam, so that estimates leave the ball; labels at random."""
+    rng, labels = np.random.default_rng(seed), list(loss.labels())
+    learner = Watched(
+        loss, kernels.Linear() + 1.0, 1e-3, restarts=restarts, shifted=shifted, window=window, company=company
+    )
+    for x in rng.normal(size=(10, 2)) * 10.0 ** rng.integers(-1, 3, size=(10, 1)):
+        learner.learn_one(x, labels[rng.integers(len(labels))])
+    assert learner._charged
+    for before, after in learner._charged:
+        assert (after <= before + 1e-9 * (1 + before)).all()
+
+
+def test_shifted_experts_are_not_projected():
+    """Estimates outside of the ball stay there: their targets 2 phi - g may be farther out."""
+    with pytest.raises(ValueError, match="project=True goes with shifted=False"):
+        SALAMI(losses.ZeroOne(2), shifted=True, project=True)
+    for project in (None, False):
+        learner = SALAMI(losses.Ordinal(2), kernels.Linear(), 0.01, shifted=True, restarts=None, project=project)
+        learner.partial_fit([[1.0]] * 50, [1] * 50)
+        assert learner.estimate([3.0])[0] > 1.5
+        assert learner.certificate().surrogate_bound is None
+
+
 def test_eta_of_the_theory():
     assert SALAMI(losses.ZeroOne(2), eta="theory").rate == 0.125
+    with pytest.raises(ValueError, match="needs bound="):
+        SALAMI(losses.ZeroOne(2), eta="theory", shifted=True)
+    shifted = SALAMI(losses.ZeroOne(2), kernels.Gaussian(), eta="theory", shifted=True, bound=3.0)
+    assert shifted.rate == theory.salami_eta(1.0, 3.0)
     free = SALAMI(losses.ZeroOne(2), kernels.Gaussian(), eta="theory", project=False, bound=3.0)
     assert free.rate == theory.salami_eta(1.0, 3.0) == 1 / 32
     with pytest.raises(ValueError, match="needs bound="):

@@ -119,6 +119,16 @@ def test_fitted_capacity_holds_for_all_lam(X, beta):
         assert 1.02 * tight >= capacity.Q
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.05, 0.5, 1.0, None])
+@pytest.mark.parametrize("values", [[1.0, 1e-20], [5.0, 1e-3, 1e-14, 1e-30], [1.0] * 4, [1e12, 1.0], [1e-60, 1e-61]])
+def test_a_capacity_holds_below_the_smallest_eigenvalue(values, beta):
+    """At every lam, however small: no eigenvalue > 0 is left out."""
+    capacity = theory.fit_capacity(np.diag(values), beta)
+    for lam in np.geomspace(1e-80, 1e30, 700):
+        d_eff = sum(v / (v + lam) for v in values)
+        assert d_eff <= capacity.dimension(len(values), lam) * (1 + 1e-9)
+
+
 def test_fit_finds_the_exponent():
     """Eigenvalues T j^-3 have beta = 1/3."""
     T = 2000

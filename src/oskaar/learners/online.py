@@ -398,7 +398,7 @@ class OnlineLearner(Predictor):
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
         if asked is not None:
-            told = _surrogates(forecast.G, Phi, [block.n], spaces[1])
+            told = _surrogates(forecast.G, Phi, [block.n], spaces)
             happened = replace(happened, drift=_total(happened.surrogate_losses) - _total(told))
         self._hear(forecast, spaces, [y], [block.n])
         early, again = self._scales_after(block, Phi, [block.n], spaces[1], [y])

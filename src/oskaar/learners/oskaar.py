@@ -125,14 +125,14 @@ class OSKAAR(OnlineLearner):
         solver, T = self._engine.solver, self.rounds
         if not T or not isinstance(self._engine, ExactEngine) or solver.factor.n != T:
             return None
-        d_eff = self.effective_dimension()
-        fit = self.lam * float(self._space.squared_norms(fit_columns(solver.C.view, self._space.p)).sum())
+        d_eff, lam = self.effective_dimension(), solver.lam / (4 if solver.shifted else 1)
+        fit = lam * float(self._space.squared_norms(fit_columns(solver.C.view, self._space.p)).sum())
         kappa = math.sqrt(max(solver.trace(), 0.0) / T)  # Tr(K) bounds the eigenvalues, as kappa^2 T does
-        if not self.shifted:
-            return Hindsight(theory.kaar_bound(T, kappa, self.lam, d_eff, fit), d_eff, fit)
+        if not solver.shifted:
+            return Hindsight(theory.kaar_bound(T, kappa, lam, d_eff, fit), d_eff, fit)
         H = fit_columns(solver.targets(), self._space.p)
         B = math.sqrt(float(self._space.squared_norms(H).max()))
-        return Hindsight(theory.shifted_kaar_bound(T, kappa, self.lam, d_eff, fit, B), d_eff, fit)
+        return Hindsight(theory.shifted_kaar_bound(T, kappa, lam, d_eff, fit, B), d_eff, fit)
 
     def _restart(self) -> None:
         self._engine = make_engine(self._inputs, self._map, float(self.lam), bool(self.shifted))

@@ -8,6 +8,7 @@ A kernel, a feature map or a loss inside has settings too, named with two unders
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Any, Self
 
 from oskaar.features import FeatureMap
@@ -20,6 +21,19 @@ PLAIN = (bool, int, float, str, type(None))
 
 class Parameters:
     """Settings that can be read, and changed by making the learner anew."""
+
+    _derived: tuple[str, ...] = ()
+    """Attributes that follow from settings."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change a setting in place: what was learned with the old one would be taken for the new one's."""
+        kind: Any = type(self)
+        if name in self.__dict__ and name in _kept(kind):
+            raise AttributeError(
+                f"{name} must not be changed on a learner, which has learned with {self.__dict__[name]!r}: "
+                f"set_params(...) changes settings, and forgets what was learned."
+            )
+        object.__setattr__(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments as they were given; deep: with those of kernels, features and losses.
@@ -54,6 +68,12 @@ class Parameters:
         inputs = InputTags(sparse=True, dict=True, string=True)
         target = TargetTags(required=True, single_output=False)
         return Tags(estimator_type=None, target_tags=target, input_tags=inputs, requires_fit=False)
+
+
+@cache
+def _kept(kind: Any) -> frozenset[str]:
+    """What stays as it was made: all settings but the limit on memory, and what follows from them."""
+    return frozenset({*_arguments(kind), *kind._derived} - {"max_bytes"})
 
 
 def _arguments(kind: type) -> dict[str, inspect.Parameter]:

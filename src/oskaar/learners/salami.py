@@ -31,7 +31,7 @@ from oskaar.learners.growing import charges, together
 from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
-from oskaar.learners.settings import grid_of, kernels_of, maps_of, rate_of, restarts_of, window_of
+from oskaar.learners.settings import grid_of, kernels_of, maps_of, rate_of, require_projection, restarts_of, window_of
 from oskaar.losses import Loss, Space
 from oskaar.memory import held
 
@@ -61,16 +61,20 @@ class SALAMI(OnlineLearner):
         (`+ 1.0`): a newborn expert knows nothing else.
     lam: regularisation, or a grid of them to mix; None is (0.05, 0.5).
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
-        adapt faster and are often better. "theory" is the paper's 1 / (2 (kappa bound + 1)^2), "scaled" 0.5 over
-        the mean loss so far. None is "scaled" where nothing else is given either, else 0.5.
+        adapt faster and are often better, and have no theorem. "theory" is 1/8 for projected experts, else the
+        paper's 1 / (2 (kappa bound + 1)^2); "scaled" is 0.5 over the mean loss so far. None is "scaled" where nothing
+        else is given either, else 0.5.
     restarts: "all" rounds, exactly; "geometric", O(log t) of them; None, the first only (a mixture over lam).
-    shifted: Algorithm 3, with guarantees in high probability.
+    shifted: Algorithm 3. The theorem in high probability asks for eta="theory" and for a bound= on |g| that holds of
+        every estimate, which nothing enforces; with other settings nothing is proved, and `certificate()` gives no
+        surrogate bound. OSKAAR(shifted=True) needs neither.
     features: a feature map (`oskaar.features`) or a list of them to mix, in place of the kernel.
     budget: Nystrom features on at most so many inputs for each kernel, for streams that never end. With features
         or a budget restarts are geometric, and new experts choose their inputs anew.
     window: keep only the last so many rows, for ever in bounded memory.
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
-    project: experts' estimates on the unit ball, which holds every phi; False is the paper to the letter.
+    project: experts' estimates on the unit ball, which holds every phi, so that no loss can grow; False is the paper
+        to the letter. None is True, and False when shifted, where the targets 2 phi - g lie in no such ball.
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
     company: experts that the paper does not have, with less weight to begin with (`learners.company`): ridge
         regressions that never restart, also with a rough kernel and a linear one where none is given, differences
@@ -89,6 +93,7 @@ class SALAMI(OnlineLearner):
     'b'
     """
 
+    _derived = ("lams", "kernels", "rate")
     _scales = _untuned = _sociable = False
     _world: Mixture | None = None
     _guests: Company | None = None
@@ -104,7 +109,7 @@ class SALAMI(OnlineLearner):
         shifted: bool = False,
         features: FeatureMap | list[FeatureMap] | None = None,
         window: int | None = None,
-        project: bool = True,
+        project: bool | None = None,
         bound: float | None = None,
         budget: int | None = None,
         max_bytes: int | None = None,
@@ -118,11 +123,12 @@ class SALAMI(OnlineLearner):
         self.restarts = restarts_of(restarts)
         with_features = features is not None or budget is not None
         self._schedule = "geometric" if with_features and restarts == "all" else restarts
+        require_projection(project, shifted)
         self.shifted, self.project, self.bound = shifted, project, bound
         self.window, self._kept = window, window_of(window)
         self._scales = eta == "scaled" or self._untuned
         self.rate = (
-            SCALED if self._scales else rate_of(ETA if eta is None else eta, bool(project), self.kernels, bound)
+            SCALED if self._scales else rate_of(ETA if eta is None else eta, self._projects, self.kernels, bound)
         )
         self.company = company
         self._sociable = bool(self._untuned if company is None else company) and not shifted
@@ -189,6 +195,10 @@ class SALAMI(OnlineLearner):
         return mixed_dimension(self._experts, weights[:, : len(alive)], probes)
 
     # ---------------------------------------------------------------- the five methods of a learner
+
+    @property
+    def _projects(self) -> bool:
+        return (self.project is None or bool(self.project)) and not self.shifted
 
     def _takes_scales(self) -> bool:
         return self.features is None and any(kernel is None for kernel in self.kernels)
@@ -366,12 +376,12 @@ class SALAMI(OnlineLearner):
         T, kinds, guests = self.rounds, self._experts.kinds, len(self._mixture.guests)
         if not isinstance(self._experts, KernelExperts):
             return None
-        fixed = not self._scales and self.rate <= theory.salami_eta(1.0, 1.0)
-        covered = self.project and fixed and not self.shifted and self._jury is None
-        if not T or not covered or self._inputs.n != T or self.window is not None:
+        fixed = not self._mixture.scaled and self._mixture.eta <= theory.salami_eta(1.0, 1.0)
+        covered = self._projects and fixed and self._jury is None
+        if not T or not covered or self._inputs.n != T or self._kept is not None:
             return None
         fits = [first_expert(solver, self._space) for solver in self._experts.solvers]
-        price = theory.mixture_regret((kinds if self.restarts is None else kinds * T) + guests, self.rate)
+        price = theory.mixture_regret((kinds if self._schedule is None else kinds * T) + guests, self._mixture.eta)
         spread, fit = min(fits, key=sum)
         return Hindsight(price + spread + fit, None, fit)
 
@@ -449,7 +459,7 @@ class SALAMI(OnlineLearner):
 
     def _inside(self, E: Array, space: Space) -> Array:
         """Estimates (..., p) on the unit ball, which holds every phi: their loss cannot grow."""
-        if not self.project or E.size == 0:
+        if not self._projects or E.size == 0:
             return E
         E = fit_columns(E, space.p)
         norms = np.sqrt(space.squared_norms(E))

@@ -59,6 +59,15 @@ def window_of(window: Any) -> int | None:
     return int(window)
 
 
+def require_projection(project: Any, shifted: bool) -> None:
+    """Shifted experts are fitted to 2 phi - g, which no ball holds that holds the g: none can be projected."""
+    if project and shifted:
+        raise ValueError(
+            "project=True goes with shifted=False: the targets 2 phi - g of shifted experts lie outside of the unit "
+            "ball, and projection could raise their losses. Leave project out."
+        )
+
+
 def rate_of(eta: Any, project: bool, kernels: list[Any], bound: float | None) -> float:
     """The rate of a mixture, as a number or by its name."""
     if eta == "theory":
