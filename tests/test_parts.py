@@ -66,7 +66,7 @@ def test_salami_restarts_at_every_round(rounds, lam, shifted, kind, seed):
     X, Phi = np.vstack(rounds), np.vstack([loss.embed(y) for y in ys])
     ends = np.cumsum([len(x) for x in rounds]).tolist()
     grid = [lam, 3.0]
-    G, weights, _ = naive.salami([naive.gram(twin, X, X)], Phi, ends, grid, 0.5, True, shifted)
+    G, weights, _ = naive.salami([naive.gram(twin, X, X)], Phi, ends, grid, 0.5, not shifted, shifted)
     slow, fast = (SALAMI(loss, KERNEL, grid, eta=0.5, shifted=shifted) for _ in range(2))
     result = replay(fast, rounds, ys)
     answers = []

@@ -221,7 +221,7 @@ def test_salami_is_the_naive_mixture(shifted, rng):
     loss, ends, X = losses.DependencyTree(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
     K = naive.gram(naive.gaussian, X, X)
     Phi = np.vstack([loss.embed(y) for y in ys])
-    G = naive.salami([K], Phi, ends, [0.5], 0.5, True, shifted)[0]
+    G = naive.salami([K], Phi, ends, [0.5], 0.5, not shifted, shifted)[0]
     result = replay(SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, shifted=shifted), xs, ys)
     np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
 
@@ -238,7 +238,7 @@ def test_salami_with_geometric_restarts(mapped, shifted, rng):
     given = {"features": features.Linear(2)} if mapped else {"kernel": kernels.Gaussian()}
     lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
     Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
-    G = naive.salami([K], Phi, ends, lams, 0.5, True, shifted, lives=lives)[0]
+    G = naive.salami([K], Phi, ends, lams, 0.5, not shifted, shifted, lives=lives)[0]
     slow, fast = (SALAMI(loss, lam=lams, eta=0.5, restarts="geometric", shifted=shifted, **given) for _ in range(2))
     np.testing.assert_allclose(np.vstack(replay(fast, xs, ys).estimates), G, atol=1e-8)
     for x, y, end in zip(xs, ys, ends, strict=True):
