@@ -188,9 +188,9 @@ def test_projection_never_raises_the_loss_of_an_expert(restarts, shifted, loss, 
     """Inputs of all sizes and a small lam, so that estimates leave the ball; labels at random."""
     rng, labels = np.random.default_rng(seed), list(loss.labels())
     learner = Watched(
-        loss, kernels.Linear() + 1.0, 1e-3, restarts=restarts, shifted=shifted, window=window, company=company
+        loss, kernels.Linear() + 1.0, 0.01, restarts=restarts, shifted=shifted, window=window, company=company
     )
-    for x in rng.normal(size=(10, 2)) * 10.0 ** rng.integers(-1, 3, size=(10, 1)):
+    for x in rng.normal(size=(10, 2)) * 10.0 ** rng.integers(-1, 2, size=(10, 1)):
         learner.learn_one(x, labels[rng.integers(len(labels))])
     assert learner._charged
     for before, after in learner._charged:
