@@ -203,7 +203,7 @@ def test_a_lam_that_rounding_would_eat_is_refused():
     block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])
     block.estimates(0)
     block.observe(0, np.ones((1, 1)))
-    with pytest.raises(ValueError, match="less than 1e-06 k"):
+    with pytest.raises(ValueError, match="less than 1e-06 of it"):
         block.estimates(1)
 
 

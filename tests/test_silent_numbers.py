@@ -128,7 +128,7 @@ def largest_error(mode, kind, ratio, T, chunks=False):
     return float(np.abs(G - expected[: len(G), : G.shape[1]]).max()), len(G)
 
 
-RATIOS = (1e-5, 2e-6, 2e-7, 5e-8, 1e-10, 1e-13, 1e-17)
+RATIOS = (1e-5, 2e-6, 2e-7, 5e-8, 2e-9, 1e-10, 1e-13, 1e-17)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -346,17 +346,18 @@ def test_a_number_that_is_none_leaves_no_trace(learner):
     X, ys = rng.normal(size=(20, 2)), ([0, 1] * 10)
     X[12, 0], ys[12] = 7.0, 2
     fresh = pickle.dumps(learner)
+    message = r"embed\(y\) must be finite" if getattr(learner.loss, "broken", "") == "embed" else "finite"
     learner.learn_many(X[:12], ys[:12])
     before = pickle.dumps(learner)
     for _ in range(2):
-        with pytest.raises(ValueError, match="finite"):
+        with pytest.raises(ValueError, match=message):
             learner.learn_one(X[12], ys[12])
         assert pickle.dumps(learner) == before
     learner.learn_many(X[13:], ys[13:])
     assert np.isfinite(learner.estimate(X[0])).all()
     assert np.isfinite(learner.total_loss + learner.surrogate_loss)
     chunked = pickle.loads(fresh)
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match=message):
         chunked.partial_fit(X, ys)
     assert chunked.rounds == 12
     chunked.partial_fit(X[13:], ys[13:])

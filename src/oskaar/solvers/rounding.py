@@ -28,6 +28,8 @@ LEAST_SHARED = 1e-6
 SLACK = 1e-8
 """How far, relative to k(x, x), rounding may push a conditional variance below 0."""
 
+_CURE = "Standardise the features (kernel=None does, and features.Standardised), or raise lam to at least {:.3g}."
+
 
 def require_resolved(s: Any, kxx: Any, least: float = LEAST) -> None:
     """Refuse rows of which (1) does not hold.
@@ -39,7 +41,12 @@ def require_resolved(s: Any, kxx: Any, least: float = LEAST) -> None:
     low = ~(np.asarray(s) >= least * np.asarray(kxx))
     if low.any():
         i = int(np.argmax(low.ravel()))
-        raise ValueError(_unresolved(float(np.ravel(s)[i]), float(np.ravel(kxx)[i]), least))
+        size, left = float(np.ravel(kxx)[i]), float(np.ravel(s)[i])
+        raise ValueError(
+            f"lam is too small for an input of this size: k(x, x) = {size:.6g}, of which lam and the variance that "
+            f"past rows leave are {left:.3g}, less than {least:g} of it, so that rounding would change the estimate. "
+            + _CURE.format(least * size)
+        )
 
 
 def require_rows(lam: float, Z: Array) -> None:
@@ -57,7 +64,10 @@ def require_rows(lam: float, Z: Array) -> None:
             raise ValueError(
                 "features must be finite, got inf or nan: check the map with oskaar.checks.check_features."
             )
-        require_resolved(np.full(len(sizes), lam), sizes)
+        raise ValueError(
+            f"lam is too small for an input of this size: |z(x)|^2 = {sizes.max():.6g}, and lam = {lam:.3g} is less "
+            f"than {LEAST:g} of it, so that rounding would change the estimate. " + _CURE.format(LEAST * sizes.max())
+        )
 
 
 def not_positive(kxx: float, left: float) -> str:
@@ -67,13 +77,4 @@ def not_positive(kxx: float, left: float) -> str:
     return (
         f"the kernel must be positive semidefinite, but with k(x, x) = {kxx:.6g} the variance of this round "
         f"given the past is {left:.3g} < 0: check it with oskaar.checks.check_kernel, or raise lam."
-    )
-
-
-def _unresolved(s: float, kxx: float, least: float) -> str:
-    return (
-        f"lam is too small for an input of this size: k(x, x) = {kxx:.6g}, of which lam and the variance that past "
-        f"rows leave are {s:.3g}, less than {least:g} k(x, x), so that rounding would change the estimate. "
-        "Standardise the features (kernel=None does, and features.Standardised), or raise lam to at least "
-        f"{least * kxx:.3g}."
     )
