@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-BENCHMARKS := startup decoders online replay salami changes multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
+BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
 
 .PHONY: demo docs test test-slow lint bench plots theory study clean
 

@@ -4,6 +4,7 @@ from functools import cache, lru_cache
 from itertools import chain, combinations, pairwise, permutations, product
 
 import numpy as np
+from scipy.stats import t as student
 
 # ------------------------------------------------------------------ kernels, a pair at a time
 
@@ -844,3 +845,58 @@ def worst_rounds(losses, surrogates, most):
     """The rounds, counted from 1, with the largest losses above 0; among equals the largest surrogate."""
     order = sorted(range(len(losses)), key=lambda i: (losses[i], surrogates[i]), reverse=True)
     return [i + 1 for i in order if losses[i] > 0][:most]
+
+
+# ------------------------------------------------------------------ change points
+
+
+def change_points(losses, alive, rate):
+    """[(round, detected, p)] from losses[t][s] of restarts s in alive[t]; all is computed anew in every round."""
+    found, start, since, used = [], 0, 0, 0
+    for now in range(len(losses)):
+        references = [min((s for s in alive[t] if s >= start), default=None) for t in range(now + 1)]
+        gains = []
+        for t in range(since, now + 1):
+            a = references[t]
+            if t - a >= 72:
+                young = [max(s for s in alive[t] if s <= t - h) for h in (4, 8, 16, 32, 64)]
+                gains.append(losses[t][a] - sum(losses[t][s] for s in young) / 5)
+        K = len(gains) // 8
+        if len(gains) % 8 or used == K:
+            continue
+        used = K
+        blocks = [sum(gains[8 * k : 8 * k + 8]) / 8 for k in range(K)][-256:]
+        if len(blocks) < 6 or 8 * len(blocks) * rate < 0.2:
+            continue
+        p, j = rise(blocks)
+        if p <= 2 * rate:
+            near = [s for s in alive[now] if s > max(start, now - 16 * j - 64)]
+            gained = {
+                s: sum(losses[t][references[t]] - losses[t][s] for t in range(max(s, since), now + 1)) for s in near
+            }
+            start = max(near, key=lambda s: (gained[s], -s))
+            found.append((start + 1, now + 1, p))
+            since, used = now + 1, 0
+    return found
+
+
+def rise(blocks):
+    """(p, j): is the mean of the last j blocks larger than that of those before? The largest p over scales."""
+    tried = [j for j in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if j <= len(blocks) // 3]
+    ps = []
+    for j in tried:
+        first, last = np.array(blocks[:-j]), np.array(blocks[-j:])
+        p, q = 0.0, 1
+        while q == 1 or len(first) // q >= 16:
+            m = len(first) // q
+            c = np.array([first[i * q : (i + 1) * q].mean() for i in range(m)])
+            e = c - c.mean()
+            r = (e[1:] @ e[:-1]) / (e @ e)
+            r = min(max(r + (1 + 3 * max(r, 0.0)) / m, 0.0), 0.98)
+            f = (1 + r) / (1 - r)
+            t = (last.mean() - first.mean()) / np.sqrt(e @ e / (m - 1) * f * (q / j + 1 / m))
+            p = max(p, student.sf(t, max((m - 1) / f, 1.0)))
+            q *= 2
+        ps.append(p)
+    best = int(np.argmin(ps))
+    return min(1.0, len(tried) * ps[best]), tried[best]

@@ -218,13 +218,14 @@ def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     assert len(learner._experts.maps[0]) == len(in_use | {T // period})
 
 
-@pytest.mark.parametrize("window", [None, 50])
+@pytest.mark.parametrize("window", [None, 100])
 def test_a_replay_finds_the_changes_of_the_loop(rng, window):
     """Whole blocks that are folded in at once, on both sides of rounds one at a time, with several changes."""
     T = 430
     X = np.where(np.arange(T)[:, None] % 2, [[1.0, 0.2]], [[0.1, 1.0]]) + 0.01 * rng.normal(size=(T, 2))
-    ys = [(t // 70 + t) % 2 for t in range(T)]
-    loop, blocks = (SALAMI(losses.ZeroOne(2), features=features.Identity(2), window=window) for _ in range(2))
+    ys = [(t // 140 + t) % 2 for t in range(T)]
+    settings = {"features": features.Identity(2), "window": window, "false_alarms": 0.01}
+    loop, blocks = (SALAMI(losses.ZeroOne(2), **settings) for _ in range(2))
     for x, y in zip(X, ys):
         loop.learn_one(x, y)
     blocks.partial_fit(X[:150], ys[:150])

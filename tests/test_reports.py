@@ -108,7 +108,7 @@ def test_texts_are_made_for_the_worst_only():
 
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_the_recorder_has_the_numbers_of_the_replay(chunk):
-    learner = SALAMI(LOSS, kernels.Gaussian(1.0) + 1.0)
+    learner = SALAMI(LOSS, kernels.Gaussian(1.0) + 1.0, false_alarms=0.01)
     company = {"repeat-last": RepeatLast(LOSS)}
     recorder = reports.record(learner, X, Y, baselines=company, chunk=chunk, columns=["a", "b"])
     expected = replay(SALAMI(LOSS, kernels.Gaussian(1.0) + 1.0), X, Y)

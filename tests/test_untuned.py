@@ -515,13 +515,13 @@ def test_no_bound_for_a_scaled_rate(rng):
     assert SALAMI(losses.ZeroOne(2)).partial_fit(X, ys).certificate().surrogate_bound is None
 
 
-@pytest.mark.parametrize("settings_", [{}, {"window": 50}, {"budget": 20}, {"restarts": None}])
+@pytest.mark.parametrize("settings_", [{}, {"window": 100}, {"budget": 20}, {"restarts": None}])
 def test_changes_and_restarts_are_the_papers(settings_, rng):
-    """Company and the scaled rate decide what is answered, not when the world is said to have changed."""
-    X = 10.0 * rng.normal(size=(100, 2))
-    ys = [int((x[0] > 0) ^ (t >= 50)) for t, x in enumerate(X)]
-    ours = SALAMI(losses.ZeroOne(2), **settings_)
-    paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:64])[0], **settings_)
+    """Company and the scaled rate decide what is answered, not when the law is said to have changed."""
+    X = 10.0 * rng.normal(size=(150, 2))
+    ys = [int((x[0] > 0) ^ (t >= 120)) for t, x in enumerate(X)]
+    ours = SALAMI(losses.ZeroOne(2), **settings_, false_alarms=0.01)
+    paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:128])[0], **settings_, false_alarms=0.01)
     for each in (ours, paper):
         each.partial_fit(X, ys)
     np.testing.assert_allclose(ours.change_points(), paper.change_points(), atol=1e-7)  # and the evidence
@@ -534,7 +534,7 @@ def test_changes_and_restarts_are_the_papers(settings_, rng):
     assert ours.surrogate_loss != paper.surrogate_loss
     if "restarts" in settings_:
         return
-    in_turn = SALAMI(losses.ZeroOne(2), **settings_)
+    in_turn = SALAMI(losses.ZeroOne(2), **settings_, false_alarms=0.01)
     in_turn.learn_many(X, ys)
     assert [c[:2] for c in in_turn.change_points()] == [c[:2] for c in ours.change_points()]
 

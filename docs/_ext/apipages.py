@@ -18,7 +18,7 @@ RETURNED = {
     "oskaar.learners": [
         "learners.certificate.Certificate",
         "learners.certificate.Hindsight",
-        "learners.changes.Change",
+        "learners.change_points.Change",
         "learners.online.Rounds",
         "memory.Cost",
     ]

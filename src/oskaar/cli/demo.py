@@ -25,9 +25,9 @@ def made(rounds: int = ROUNDS, seed: int = 0) -> tuple[Any, list[frozenset[int]]
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rounds, NUMBERS))
-    worlds = rng.normal(size=(2, NUMBERS, TAGS))
+    weights = rng.normal(size=(2, NUMBERS, TAGS))
     half = rounds // 2
-    scores = np.concatenate([X[:half] @ worlds[0], X[half:] @ worlds[1]])
+    scores = np.concatenate([X[:half] @ weights[0], X[half:] @ weights[1]])
     noisy = scores + 0.3 * rng.normal(size=scores.shape) > 0.8
     return X, [frozenset(np.flatnonzero(row).tolist()) for row in noisy]
 
@@ -49,7 +49,7 @@ def run(options: Any) -> int:
     if options.json:
         print(json.dumps({"rounds": ROUNDS, "quarters": quarters, "change_points": changes}))
         return 0
-    print(f"{ROUNDS} rounds: sets of {TAGS} tags out of {NUMBERS} numbers. The world changes at {ROUNDS // 2 + 1}.")
+    print(f"{ROUNDS} rounds: sets of {TAGS} tags out of {NUMBERS} numbers. Their law changes at {ROUNDS // 2 + 1}.")
     print("Mean F1 loss (0 is best) of each quarter, every answer given before its label was seen:\n")
     rows = [[name, *(f"{q:.3f}" for q in each)] for name, each in quarters.items()]
     print("\n".join(table([["", "1st", "2nd", "3rd", "4th"], *rows])))

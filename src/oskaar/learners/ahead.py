@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, fit_columns
-from oskaar.learners.changes import Changes
+from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.company import Visit
 from oskaar.learners.experts import Begun
 from oskaar.learners.jury import Jury
@@ -24,7 +24,7 @@ class Ahead:
     visit: Visit | None
     mixture: Mixture
     world: Mixture | None
-    changes: Changes
+    changes: ChangeDetector
     jury: Jury | None
     said: Array
     """What company says (K, rows, p)."""

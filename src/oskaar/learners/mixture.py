@@ -71,11 +71,6 @@ class Mixture:
     def _rate(self, paid: float, rounds: int) -> float:
         return self.eta * rounds / max(paid, LEAST * rounds) if self.scaled else self.eta
 
-    @property
-    def log_weights(self) -> Array:
-        """eta gain (J, S): logarithms of the weights, but for the prior and a constant."""
-        return self.rate * self.gains
-
     def weights(self, restarts: Any) -> Array:
         """p_t (J, S) over the experts that are alive; those that are new are newborn. The rest is the guests'."""
         return self.shares(restarts)[0]

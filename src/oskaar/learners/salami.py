@@ -23,7 +23,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.ahead import Ahead, charge, mix, rows_of
 from oskaar.learners.base import inputs_for, require_loss
 from oskaar.learners.certificate import Hindsight
-from oskaar.learners.changes import Change, Changes
+from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.company import Company, Ridges
 from oskaar.learners.dimensions import mixed_dimension
 from oskaar.learners.experts import FeatureExperts, KernelExperts, first_expert
@@ -31,7 +31,16 @@ from oskaar.learners.growing import charges, together
 from oskaar.learners.jury import Jury, mixed, panels_of, steady
 from oskaar.learners.mixture import Mixture, softmax
 from oskaar.learners.online import OnlineLearner
-from oskaar.learners.settings import grid_of, kernels_of, maps_of, rate_of, require_projection, restarts_of, window_of
+from oskaar.learners.settings import (
+    grid_of,
+    kernels_of,
+    maps_of,
+    rate_of,
+    rate_of_alarms,
+    require_projection,
+    restarts_of,
+    window_of,
+)
 from oskaar.losses import Loss, Space
 from oskaar.memory import held
 
@@ -53,7 +62,7 @@ RIDGE, OTHERS = -1.0, -3.0
 
 
 class SALAMI(OnlineLearner):
-    r"""Online structured prediction that follows a world that changes.
+    r"""Online structured prediction on streams whose distribution changes.
 
     loss: what a mistake costs (`oskaar.losses`).
     kernel: similarity of inputs, or a list of kernels to mix. None is a smooth one on standardised features
@@ -81,6 +90,8 @@ class SALAMI(OnlineLearner):
         of labels, the last label and the mean. None is True where neither kernel, lam, eta nor features are given.
         With a window there are no regressions. Where there is company, and a round is one row, parts of the mixture
         are also judged by what their own answers cost (`learners.jury`).
+    false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
+        `change_points` needs 0.2 / false_alarms rounds before it can find one (`learners.change_points`).
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami,
     and to untuned_salami there where nothing is given.
@@ -95,6 +106,7 @@ class SALAMI(OnlineLearner):
 
     _derived = ("lams", "kernels", "rate")
     _scales = _untuned = _sociable = False
+    false_alarms = RATE
     _world: Mixture | None = None
     _guests: Company | None = None
     _jury: Jury | None = None
@@ -114,6 +126,7 @@ class SALAMI(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
         company: bool | None = None,
+        false_alarms: float = RATE,
     ) -> None:
         self.lam, self.eta = lam, eta
         self._untuned = kernel is None and lam is None and eta is None and features is None and not shifted
@@ -130,7 +143,7 @@ class SALAMI(OnlineLearner):
         self.rate = (
             SCALED if self._scales else rate_of(ETA if eta is None else eta, self._projects, self.kernels, bound)
         )
-        self.company = company
+        self.company, self.false_alarms = company, rate_of_alarms(false_alarms)
         self._sociable = bool(self._untuned if company is None else company) and not shifted
         super().__init__(require_loss(loss), kernel, max_bytes)
 
@@ -138,20 +151,26 @@ class SALAMI(OnlineLearner):
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, p_t): the weights of the restarts s = 1..t for the next round, the newborn t included.
 
-        A posterior over "since when has the world been as it is", summed over lams and kernels; `company` apart,
-        which is about other things.
+        Exponential weights, summed over lams and kernels; `company` apart. They say which restarts the estimate of
+        the paper's mixture is made of. They are no probabilities of when the law changed: they scale with eta,
+        before it began a restart is charged what the mixture paid, and restarts whose estimates are equally good
+        share the weight, so that on a stream without a change much of it is on late ones. `change_points` tests.
         """
         alive = self._alive()
         return alive + 1, (self._world or self._mixture).weights(alive).sum(axis=0)
 
     @exclusive
     def change_points(self) -> list[Change]:
-        """When the world changed: the first round of each new world, when it was noticed, and the evidence.
+        """When the law of the stream changed: the first round of each new law, when the alarm came, and the evidence.
+
+        A calibrated test on the losses of restarts, with about `false_alarms` a round or fewer where nothing changes
+        (`learners.change_points` says what is proved and what is measured). It needs 0.2 / false_alarms rounds since
+        the first, or the last alarm, and restarts that live for 72 rounds or more.
 
         >>> from oskaar import SALAMI, losses
         >>> learner = SALAMI(losses.ZeroOne("ab"))
-        >>> learner.partial_fit([[0.0]] * 60, "a" * 30 + "b" * 30).change_points()[0].round
-        31
+        >>> learner.partial_fit([[0.0]] * 320, "a" * 300 + "b" * 20).change_points()[0].round
+        301
         """
         return list(self._changes.found)
 
@@ -179,7 +198,7 @@ class SALAMI(OnlineLearner):
 
     @exclusive
     def effective_dimension(self, probes: int | None = None) -> float:
-        """sum_s p_t(s) d_eff(rows since s), over lams and kernels too: how much there is to learn of the world now.
+        """sum_s p_t(s) d_eff(rows since s), over lams and kernels too: how much there is to learn now.
 
         probes: an estimate from so many random vectors, in O(t^2) each, where t^3 would take long; None is exact.
 
@@ -245,7 +264,7 @@ class SALAMI(OnlineLearner):
         self._mixture = Mixture(self.rate, self._experts.kinds, 0.0, self._scales, later, guests)
         eta = ETA if self._scales else self.rate
         self._world = Mixture(eta, self._experts.kinds) if self._guests or self._scales else None
-        self._changes = Changes()
+        self._changes = ChangeDetector(self.false_alarms)
         self._jury = Jury(self._tallies) if self._panels else None
 
     @property
@@ -424,8 +443,7 @@ class SALAMI(OnlineLearner):
             G = fit_columns(mix(ahead.world.weights(ahead.restarts), ahead.experts), Phi.shape[1])
             own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
             ahead.world = ahead.world.after(ahead.restarts, losses, own)
-        logs = (ahead.world or ahead.mixture).log_weights.max(axis=0)
-        ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, logs)
+        ahead.changes = ahead.changes.after(self.rounds + i + 1, ahead.restarts, losses)
         for block in ahead.begun.blocks:
             block.observe(i, target)
 
@@ -441,14 +459,13 @@ class SALAMI(OnlineLearner):
             p = known[i + 1]
             return float(spaces[i + 1].squared_norms(Phi[i, :p] - fit_columns(G, p)))
 
-        ahead.mixture, gains, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged, known)
+        ahead.mixture, _, block, logs = ahead.mixture.through(starts, E, losses, own, said, charged, known)
         ahead.blocks, ahead.logs, ahead.G = [block], list(logs), block
         if len(ahead.said):
             ahead.G = panels_of([], logs, np.concatenate([block[None], said.swapaxes(0, 1)]))[0]
         if ahead.world is not None:
-            ahead.world, gains, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0], known)
-        evidence = (ahead.world or ahead.mixture).rate * gains.max(axis=1)
-        ahead.changes = ahead.changes.through(self.rounds, starts, evidence)
+            ahead.world, _, _, _ = ahead.world.through(starts, E, losses, own, said[:, :0], charged[:, :0], known)
+        ahead.changes = ahead.changes.through(self.rounds, starts, losses)
         return ahead
 
     def _shift(self, E: Array, G: Array) -> Array:
@@ -489,7 +506,8 @@ class SALAMI(OnlineLearner):
     def _check_state(self) -> None:
         super()._check_state()
         state.require_kind(self._mixture, Mixture, "the mixture")
-        state.require_kind(self._changes, Changes, "the changes")
+        state.require_kind(self._changes, ChangeDetector, "the change detector")
+        self._changes.check_state()
         state.require_kind(self._experts, (KernelExperts, FeatureExperts), "the experts")
         state.require(self._experts.inputs is self._inputs, "the experts must have the learner's inputs")
         self._experts.check_state(self.rounds)

@@ -10,6 +10,7 @@ import numpy as np
 from oskaar import theory
 from oskaar.features import FeatureMap
 from oskaar.learners.base import features_for, require_lam, require_positive
+from oskaar.learners.change_points import RATES
 
 
 def grid_of(lam: Any) -> list[float]:
@@ -78,3 +79,13 @@ def rate_of(eta: Any, project: bool, kernels: list[Any], bound: float | None) ->
         kappa = max(getattr(kernel, "kappa", np.inf) for kernel in kernels)
         return theory.salami_eta(kappa, float(bound or 0.0))
     return require_positive("eta", eta, "weights are exp(-eta loss); 'theory' is a safe choice")
+
+
+def rate_of_alarms(rate: Any) -> float:
+    """False alarms a round."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise ValueError(
+            f"false_alarms must be from {RATES[0]} to {RATES[1]} a round, got {rate!r}: 0.001 is one in 1000 rounds "
+            "where nothing changes."
+        )
+    return float(rate)

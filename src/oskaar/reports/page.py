@@ -105,8 +105,9 @@ def _restarts(recorder: Recorder) -> Iterator[str]:
     less = f", the {figures.DRAWN} with the most evidence" if len(found) > figures.DRAWN else ""
     changed = f"{len(found)} found{less}: from round {where}" if found else "none found"
     about = (
-        "Each column is what the learner believed after that round: since when the world has been as it is. "
-        f"Changes of the world (dotted lines; crosses where they were noticed): {changed}."
+        "Each column has the weights of the restarts after that round. They say what the estimate is made of; the "
+        "change points are a test of their own, with few false alarms "
+        f"(dotted lines; crosses where they were noticed): {changed}."
     )
     yield figure_html("weights", "Restart weights and change points", figures.weights(recorder), about, " tall")
 
