@@ -3,6 +3,7 @@
 import copy
 import errno
 import hashlib
+import inspect
 import os
 import pickle
 import resource
@@ -18,7 +19,7 @@ import pytest
 import saved
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses
 from oskaar.guards import uninterrupted
 from oskaar.state import files
 from oskaar.state.encode import Encoder
@@ -308,6 +309,151 @@ def test_an_error_in_the_middle_of_a_round_is_remembered(name, monkeypatch):
     assert learner.rounds == 5
 
 
+# ---------------------------------------------------------------- errors anywhere
+
+
+class Injected(Exception):
+    """An error that comes at the n-th call (or line of some) of a function of oskaar; 0 only counts."""
+
+    def __init__(self, at):
+        super().__init__(at)
+        self.at, self.count = at, 0
+
+    def __call__(self, frame, event, arg):
+        code = frame.f_code
+        ours = "/oskaar/" in code.co_filename and not code.co_filename.endswith(("guards.py", "threads.py"))
+        if event in ("call", "line") and ours and not code.co_flags & inspect.CO_GENERATOR:  # there it may be lost
+            self.count += 1
+            if self.count == self.at:
+                raise self
+        return self if code.co_name in ("_take_scales", "_commit", "_append") else None  # in these, at each line
+
+
+def run_injected(action, at):
+    """Whether the error came out, and how many calls there were."""
+    error, before = Injected(at), sys.gettrace()
+    sys.settrace(error)
+    try:
+        action()
+    except Injected:
+        return True, error.count
+    finally:
+        sys.settrace(before)
+    return False, error.count
+
+
+def whole(learner):
+    """All of a state but how much room its arrays have."""
+    kept = {name: value for name, value in vars(learner).items() if name not in ("_lock", "_memo", "_torn")}
+    encoder, total = Encoder(), hashlib.sha256()
+    encoder.value({name: kept[name] for name in sorted(kept)}, "learner")
+    for node in encoder.nodes:
+        total.update(repr(node if "growing" not in node and "sheet" not in node else 0).encode())
+    for array in encoder.arrays:
+        total.update(repr(array.shape).encode() + array.tobytes())
+    return total.hexdigest()
+
+
+ACTIONS = {
+    "the first round": (0, lambda it, xs, ys: it.learn_one(xs[0], ys[0])),
+    "scales": (3, lambda it, xs, ys: it.learn_one(xs[3], ys[3])),
+    "a chunk": (4, lambda it, xs, ys: it.partial_fit(xs[4:7], ys[4:7])),
+    "predict": (7, lambda it, xs, ys: it.predict_one(xs[7])),
+    "ask": (7, lambda it, xs, ys: it.ask(xs[7])),
+    "tell": (7, lambda it, xs, ys: it.tell(0, ys[1])),
+    "reset": (7, lambda it, xs, ys: it.reset()),
+    "fit": (7, lambda it, xs, ys: it.fit(xs[:3], ys[:3])),
+    "set_params": (7, lambda it, xs, ys: it.set_params(lam=3.0)),
+}
+
+
+def injected(name, what, most):
+    """An error at up to so many calls: the state is that before or that after, or the learner says it is torn."""
+    learner, xs, ys = LEARNERS[name]
+    rounds, act = ACTIONS[what]
+    learner = copy.deepcopy(learner)
+    learner.learn_many(xs[:rounds], ys[:rounds])
+    learner.ask(xs[1])
+    after = copy.deepcopy(learner)
+    calls = run_injected(lambda: act(after, xs, ys), 0)[1]
+    known, torn = {whole(learner), whole(after)}, 0
+    for at in sorted({*range(1, calls + 1, max(1, calls // most)), *range(max(1, calls - most), calls + 1)}):
+        twin = copy.deepcopy(learner)
+        came_out = run_injected(lambda twin=twin: act(twin, xs, ys), at)[0]
+        if twin._torn:
+            torn += 1
+            assert came_out
+            with pytest.raises(RuntimeError, match="half way between two states"):
+                twin.predict_one(xs[0])
+        else:
+            assert whole(twin) in known, f"call {at} of {calls}"
+    assert (torn > 0) == (what not in ("predict", "ask", "fit", "set_params"))
+
+
+@pytest.mark.parametrize("what", ACTIONS)
+@pytest.mark.parametrize("name", ["oskaar", "salami"])
+def test_an_error_at_any_call(name, what):
+    injected(name, what, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ACTIONS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_error_at_every_call(name, what):
+    if "window" in name or "features" not in name:
+        injected(name, what, 100_000)
+
+
+class Moody:
+    """A kernel that is a function, and fails at its n-th call."""
+
+    def __init__(self):
+        self.left = 0
+
+    def __call__(self, a, b):
+        self.left -= 1
+        if self.left == 0:
+            raise RuntimeError("no kernel today")
+        return 1.0 + float(a == b)
+
+
+@pytest.mark.parametrize("how", ["learn_one", "partial_fit"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kernel: OSKAAR(losses.ZeroOne(2), kernel),
+        lambda kernel: SALAMI(losses.ZeroOne(2), kernel),
+        lambda kernel: SALAMI(losses.ZeroOne(2), [kernels.Constant(), kernel], restarts="geometric"),
+        lambda kernel: SALAMI(losses.ZeroOne(2), kernel, company=True),
+        lambda kernel: SALAMI(losses.ZeroOne(2), kernel, budget=3),
+    ],
+)
+def test_a_kernel_that_fails(make, how):
+    """At whatever call, also when it is first tried: the round is refused and the learner goes on."""
+    for rounds in (0, 1):
+        failed = 0
+        for at in range(1, 200):
+            kernel = Moody()
+            learner, reference = make(kernel), make(kernel)
+            for it in (learner, reference):
+                it.learn_many(list("ab")[:rounds], [0, 1][:rounds])
+            kernel.left = at
+            act = (lambda it: it.learn_one("b", 1)) if how == "learn_one" else (lambda it: it.partial_fit(["b"], [1]))
+            try:
+                act(learner)
+            except (RuntimeError, ValueError):
+                failed += 1
+                kernel.left = 0
+                act(learner)
+            if kernel.left > 0:
+                break
+            kernel.left = 0
+            act(reference)
+            assert learner.rounds == rounds + 1
+            assert learner.estimate("a").tobytes() == reference.estimate("a").tobytes()
+        assert failed
+
+
 # ---------------------------------------------------------------- threads
 
 
@@ -356,6 +502,182 @@ def test_threads_that_predict_while_one_learns(name):
     assert not problems, problems[:3]
     assert min(answers) > 0
     assert learner.to_bytes() == reference.to_bytes()
+
+
+COPIES = {
+    "pickle": lambda it: pickle.loads(pickle.dumps(it)),
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+    "to_bytes": lambda it: oskaar.from_bytes(it.to_bytes()),
+}
+
+
+@pytest.mark.parametrize("name", ["oskaar budget", "salami"])
+def test_copies_made_while_a_thread_learns(name):
+    """Each is the state after some whole number of rounds, however it is made."""
+    learner, xs, ys = LEARNERS[name]
+    learner, reference, known = copy.deepcopy(learner), copy.deepcopy(learner), {}
+    for x, y in zip(xs, ys):
+        reference.learn_one(x, y)
+        known[reference.rounds] = (reference.estimate(xs[0]).tobytes(), reference.regret, reference.surrogate_loss)
+    learner.learn_one(xs[0], ys[0])
+    done, problems, seen = threading.Event(), [], set()
+
+    def learn():
+        for x, y in zip(xs[1:], ys[1:]):
+            learner.learn_one(x, y)
+            time.sleep(0.0005)
+        done.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread = threading.Thread(target=learn)
+    thread.start()
+    try:
+        while not done.is_set():
+            for how, copied in COPIES.items():
+                again = copied(learner)
+                again._check_state()
+                if (again.estimate(xs[0]).tobytes(), again.regret, again.surrogate_loss) != known[again.rounds]:
+                    problems.append((how, again.rounds))
+                seen.add(again.rounds)
+    finally:
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert not problems
+    assert len(seen) > 2
+
+
+def test_copies_share_nothing():
+    learner = SALAMI(losses.ZeroOne(3)).fit(saved.rows(6), [0, 1, 2] * 2)
+    before = learner.to_bytes()
+    for copied in COPIES.values():
+        again = copied(learner)
+        again.learn_one(saved.rows(1)[0], 0)
+        assert again._lock is not learner._lock
+        assert learner.to_bytes() == before
+        assert again.rounds == 7
+    lock = learner._lock
+    assert learner.set_params(lam=0.3)._lock is lock
+
+
+def test_settings_change_between_two_calls():
+    """Another thread that predicts meanwhile finishes first."""
+    learner = OSKAAR(losses.ZeroOne(2), Slow()).fit([[0.0], [1.0]], [0, 1])
+    learner.kernel.begun.clear()
+    thread = threading.Thread(target=learner.predict_one, args=([0.5],))
+    thread.start()
+    assert learner.kernel.begun.wait(30)
+    learner.set_params(lam=2.0)
+    assert learner.kernel.ended.is_set()
+    thread.join()
+
+
+class Slow:
+    """A kernel that says when it is asked, and takes its time."""
+
+    def __init__(self):
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+    def __call__(self, X, Y):
+        self.ended.clear()
+        self.begun.set()
+        time.sleep(0.05)
+        self.ended.set()
+        return 1.0 + np.asarray(X, dtype=float) @ np.asarray(Y, dtype=float).T
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+# ---------------------------------------------------------------- forks
+
+
+def in_child(action):
+    """What an action prints in a forked process, which has some seconds."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)  # a deadlock ends it
+        try:
+            said = str(action())
+        except BaseException as error:
+            said = repr(error)
+        os.write(into, said.encode())
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out, "rb") as file:
+        said = file.read().decode()
+    assert os.waitpid(pid, 0)[1] == 0, "it did not end"
+    return said
+
+
+class Pausing:
+    """Stops a thread at a call until it is let go."""
+
+    def __init__(self):
+        self.there, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.there.set()
+        self.go_on.wait(60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+@pytest.mark.filterwarnings("ignore:This process")
+@pytest.mark.parametrize("where", ["forecast", "commit"])
+def test_a_fork_while_a_thread_learns(where, monkeypatch):
+    """The child has the state before the round; or, if it was being written, says so. It never waits for ever."""
+    learner = OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1])
+    other = OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1])
+    before, pausing = learner.estimate([0.3]).tolist(), Pausing()
+    kind, name = (type(learner._inputs), "append") if where == "commit" else (OSKAAR, "_forecast")
+    real = getattr(kind, name)
+
+    def stopped(self, block):
+        if threading.current_thread() is not threading.main_thread():
+            pausing()
+        return real(self, block)
+
+    monkeypatch.setattr(kind, name, stopped)
+    thread = threading.Thread(target=learner.learn_one, args=([2.0], 1))
+    thread.start()
+    assert pausing.there.wait(60)
+    try:
+        said = in_child(lambda: learner.estimate([0.3]).tolist())
+        assert in_child(lambda: other.estimate([0.3]).tolist()) == str(before)
+        if where == "commit":
+            assert "half way between two states" in said
+            assert in_child(lambda: (learner.reset(), learner.rounds)[1]) == "0"
+        else:
+            assert said == str(before)
+    finally:
+        pausing.go_on.set()
+        thread.join()
+    assert learner.rounds == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_workers_that_are_forked_while_threads_predict():
+    learner = SALAMI(losses.ZeroOne(3)).fit(saved.rows(12), [0, 1, 2] * 4)
+    stop, X = threading.Event(), saved.rows(20)
+
+    def predict():
+        while not stop.is_set():
+            learner.predict_many(X)
+
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        answers = [in_child(lambda: learner.predict_many(X)) for _ in range(6)]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert set(answers) == {str(learner.predict_many(X))}
 
 
 def test_threads_that_learn_take_turns():

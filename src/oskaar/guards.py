@@ -6,9 +6,11 @@ in place that only takes a note, and sends the signal again when the block is ov
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from types import FrameType
@@ -64,6 +66,56 @@ class uninterrupted:
         self._asked = True
 
 
+class writing(uninterrupted):
+    """A block that changes a learner, uninterrupted: after an error in it the learner is refused.
+
+    >>> class Learner:
+    ...     _torn = False
+    >>> learner = Learner()
+    >>> try:
+    ...     with writing(learner):
+    ...         raise MemoryError
+    ... except MemoryError:
+    ...     learner._torn
+    True
+    """
+
+    __slots__ = ("_learner",)
+
+    def __init__(self, learner: Any) -> None:
+        self._learner = learner
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._learner._torn = True
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._learner._torn = False
+        super().__exit__(*error)
+
+
+_owners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def give_lock(owner: Any) -> None:
+    """A reentrant lock of its own, `_lock`, which is a new one in a forked process.
+
+    A thread that held the old one is not there any more; what it was writing stays torn.
+    """
+    owner._lock = threading.RLock()
+    _owners[id(owner)] = owner
+
+
+def _renew_locks() -> None:
+    for owner in list(_owners.values()):
+        owner._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
 def exclusive(method: Method) -> Method:
     """A method that one thread at a time may run on an object, with one BLAS thread (`oskaar.threads`).
 
@@ -78,14 +130,19 @@ def locked(method: Method) -> Method:
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
-            if self._torn:
-                raise RuntimeError(_TORN.format(type(self).__name__))
+            require_whole(self)
             return method(self, *args, **kwargs)
 
     return cast(Method, guarded)
 
 
+def require_whole(learner: Any) -> None:
+    """Refuse a learner that an error has left in the middle of a round."""
+    if learner._torn:
+        raise RuntimeError(_TORN.format(type(learner).__name__))
+
+
 _TORN = (
-    "this {} was stopped in the middle of learning a round, by an error such as a lack of memory or a signal other "
-    "than ctrl-C, and is half way between two states: load a saved one, or call reset()."
+    "this {} was stopped in the middle of learning a round, by an error such as a lack of memory, a signal other "
+    "than ctrl-C or a fork, and is half way between two states: load a saved one, or call reset()."
 )

@@ -346,11 +346,16 @@ class Inputs:
         kernel = as_kernel(self.kernels[which], block.rows)
         return diagonal(kernel, block.rows)
 
+    def chosen(self, block: Block) -> list[Any]:
+        """The kernels once these rows are kept: functions are tried with the first ones, which may fail."""
+        if self.store is not None or not self.compare:
+            return self.kernels
+        return [as_kernel(kernel, block.rows) for kernel in self.kernels]
+
     def append(self, block: Block) -> None:
         """Keep the rows of a block that `parse` made."""
         if self.store is None:
-            if self.compare:
-                self.kernels = [as_kernel(kernel, block.rows) for kernel in self.kernels]
+            self.kernels = self.chosen(block)
             self.store = _store_like(block)
         self.store.append(block) if self.keep else self.store.adopt(block)
 

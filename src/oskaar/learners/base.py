@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sized
 from typing import Any, Self
@@ -12,7 +13,7 @@ import numpy as np
 
 from oskaar import state
 from oskaar.features import FeatureMap, Nystrom
-from oskaar.guards import exclusive
+from oskaar.guards import exclusive, give_lock
 from oskaar.inputs import Inputs, as_rounds
 from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
@@ -23,11 +24,16 @@ class Predictor(Parameters, ABC):
 
     loss: Loss
 
-    _lock: Any = threading.RLock()
-    """One thread at a time; a learner has its own, and this one stands in for classes that make none."""
+    _lock: Any
+    """One thread at a time."""
 
     _torn = False
     """Whether an error came in the middle of learning a round."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102
+        made = super().__new__(cls)
+        give_lock(made)
+        return made
 
     @abstractmethod
     def predict_many(self, xs: Any) -> list[Any]:
@@ -84,7 +90,24 @@ class Predictor(Parameters, ABC):
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._lock = threading.RLock()
+        give_lock(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """For pickle: a copy, as others may learn while it is written."""
+        return copyreg.__newobj__, (type(self),), self._copied_state({})  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = type(self).__new__(type(self))
+        other.__setstate__(self._copied_state(memo))
+        return other
+
+    def __copy__(self) -> Self:
+        """A copy of its own: two learners cannot share what they learn."""
+        return copy.deepcopy(self)
+
+    @exclusive
+    def _copied_state(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.__getstate__(), memo)
 
 
 def as_labels(ys: Any) -> list[Any]:

@@ -6,11 +6,10 @@ repeated and counted: rounds differ in length, and hardly any two have one label
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any, Self
 
-from oskaar.guards import exclusive, uninterrupted
+from oskaar.guards import exclusive, writing
 from oskaar.learners.base import Predictor, as_labels, require_loss
 from oskaar.losses import Loss
 from oskaar.losses.trick import label_key
@@ -26,13 +25,17 @@ class _Blind(Predictor):
                 f"{type(self).__name__} needs rows with labels of their own, and those of {loss!r} have none: "
                 "compare with a rule for that structure, such as the order of the file or attach-to-the-left."
             )
-        self._lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
+        with self._lock, writing(self):
+            self._forget()
+
+    def _forget(self) -> None:
         self._seen, self._answer = False, None
 
+    @exclusive
     def predict_one(self, x: Any) -> Any:
         """The same for every x, or for every row of it; None before the first label."""
         if not self._seen or not self.loss.parts:
@@ -47,7 +50,7 @@ class _Blind(Predictor):
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn a label."""
         y = self.loss.check(y)
-        with uninterrupted():
+        with writing(self):
             self._learn(y if self.loss.parts else [y])
             self._seen = True
 
@@ -55,10 +58,12 @@ class _Blind(Predictor):
         """Learn the label of a round of one row, or those of its rows."""
         raise NotImplementedError
 
+    @exclusive
     def fit(self, X: Any, y: Any) -> Self:
         """Learn labels afresh."""
+        labels = [self.loss.check(label) for label in as_labels(y)]
         self.reset()
-        for label in as_labels(y):
+        for label in labels:
             self.learn_one(None, label)
         return self
 
@@ -88,9 +93,8 @@ class MostFrequent(_Blind):
     'a'
     """
 
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
+    def _forget(self) -> None:
+        super()._forget()
         self._counts: dict[Any, int] = {}
         self._most = 0
 

@@ -6,7 +6,6 @@ g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n l
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -46,7 +45,6 @@ class BatchILE(Predictor):
     def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
         require_lam(lam)
         self.lam, self.loss, self.kernel = lam, require_loss(loss), kernel
-        self._lock = threading.RLock()
         self._fitted = False
         self._inputs: Inputs
         self._space: Space

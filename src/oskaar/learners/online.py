@@ -9,7 +9,6 @@ while it is written down. Threads take turns at the public methods.
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from scipy.linalg import LinAlgError
 
 from oskaar import state
 from oskaar.arrays import Array, fit_columns, reach, spans
-from oskaar.guards import exclusive, uninterrupted
+from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
@@ -87,7 +86,6 @@ class OnlineLearner(Predictor):
         self.kernel = kernel
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
-        self._lock = threading.RLock()
         self.reset()
 
     @abstractmethod
@@ -141,7 +139,7 @@ class OnlineLearner(Predictor):
 
     def reset(self) -> None:
         """Forget everything that was learned."""
-        with self._lock, uninterrupted():
+        with self._lock, writing(self):
             self._start_anew(None)
             self._early = Early() if self._takes_scales() else None
             self._behind = 0.0
@@ -154,7 +152,6 @@ class OnlineLearner(Predictor):
             self._drift = 0.0
             self._memo: tuple[int, Any, Any, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
-            self._torn = False
 
     def _start_anew(self, scaled: list[Kernel] | None) -> None:
         self._scaled = scaled
@@ -257,9 +254,7 @@ class OnlineLearner(Predictor):
         A label that is refused leaves the ticket open.
         """
         asked = self._tickets[ticket]
-        with uninterrupted():  # the ticket is closed if and only if the round is learned
-            self._learn_round(self._inputs.parse_kept(asked.rows), self.loss.check(y), asked)
-            self._tickets.close(ticket)
+        self._learn_round(self._inputs.parse_kept(asked.rows), self.loss.check(y), asked, ticket)
 
     @exclusive
     def forget(self, ticket: int) -> None:
@@ -267,6 +262,7 @@ class OnlineLearner(Predictor):
         self._tickets.close(ticket)
 
     @property
+    @exclusive
     def open_tickets(self) -> list[int]:
         """The tickets that wait for their labels, oldest first."""
         return list(self._tickets.open)
@@ -295,14 +291,13 @@ class OnlineLearner(Predictor):
         All inputs and labels are checked before the first round is learned. Other threads may predict between
         two chunks; a learner that has learned something else in between is refused.
         """
-        block, ends, labels = self._checked(xs, ys)
-        start, rounds, resets = 0, self.rounds, self._resets
+        with self._lock:
+            block, ends, labels = self._checked(xs, ys)
+            start, rounds, resets = 0, self.rounds, self._resets
         while start < len(labels):
-            room = min(self._room(), self._early.until_due) if self._early else self._room()
-            first, stop = reach(ends, start, room)
-            chunk = self._inputs.part(block, first, int(ends[stop - 1]))
-            yield from self._next_chunk((rounds + start, resets), chunk, ends[start:stop] - first, labels[start:stop])
-            start = stop
+            happened = self._next_chunk((rounds + start, resets), block, ends, labels, start)
+            start += sum(len(part.losses) for part in happened)
+            yield from happened
         self._end_stream()
 
     @exclusive
@@ -310,14 +305,17 @@ class OnlineLearner(Predictor):
         """Finish what was put off from chunk to chunk."""
 
     @exclusive
-    def _next_chunk(self, where: tuple[int, int], chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
-        """Learn a chunk of a stream that has come so far."""
+    def _next_chunk(self, where: tuple[int, int], block: Block, ends: Any, ys: list[Any], start: int) -> list[Rounds]:
+        """Learn a chunk of a stream that has come so far, from round `start` of it on."""
         if where != (self.rounds, self._resets):
             raise RuntimeError(
                 f"the learner was at round {where[0]} when this stream left it and is at {self.rounds} now: it must "
                 "not learn anything else before the stream ends."
             )
-        return self._learn_chunk(chunk, ends, ys)
+        room = min(self._room(), self._early.until_due) if self._early else self._room()
+        first, stop = reach(ends, start, room)
+        chunk = self._inputs.part(block, first, int(ends[stop - 1]))
+        return self._learn_chunk(chunk, ends[start:stop] - first, ys[start:stop])
 
     # ---------------------------------------------------------------- the scikit-learn face
 
@@ -382,7 +380,7 @@ class OnlineLearner(Predictor):
     def _decode(self, space: Space, G: Array) -> Any:
         return space.decode_round(fit_columns(G, space.p))
 
-    def _learn_round(self, block: Block, y: Any, asked: Asked | None = None) -> Rounds:
+    def _learn_round(self, block: Block, y: Any, asked: Asked | None = None, ticket: Any = None) -> Rounds:
         """Learn a round; what is accounted is the answer now, or the one that was given when it was asked."""
         if asked is None:
             forecast, z = self._answered(block)
@@ -402,12 +400,14 @@ class OnlineLearner(Predictor):
             happened = replace(happened, drift=_total(happened.surrogate_losses) - _total(told))
         self._hear(forecast, spaces, [y], [block.n])
         early, again = self._scales_after(block, Phi, [block.n], spaces[1], [y])
-        with uninterrupted():
-            self._torn = True
+        kernels = self._inputs.chosen(block)
+        with writing(self):
+            self._inputs.kernels = kernels
             self._update(forecast, Phi, spaces[1])
             self._commit(block, spaces[1], happened)
-            self._torn = False
             self._take_scales(early, again)
+            if asked is not None:
+                self._tickets.close(ticket)
         return happened
 
     def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
@@ -425,11 +425,11 @@ class OnlineLearner(Predictor):
             rounds = zip(spans(ends), ys, strict=True)
             return [self._learn_round(self._inputs.part(chunk, lo, hi), y) for (lo, hi), y in rounds]
         early, again = self._scales_after(chunk, Phi, ends, spaces[-1], ys)
-        with uninterrupted():
-            self._torn = True
+        kernels = self._inputs.chosen(chunk)
+        with writing(self):
+            self._inputs.kernels = kernels
             self._append(ahead)
             self._commit(chunk, spaces[-1], happened)
-            self._torn = False
             self._take_scales(early, again)
         return [happened]
 
@@ -452,7 +452,7 @@ class OnlineLearner(Predictor):
         if again is not None:
             kept = {name: getattr(self, name) for name in ACCOUNTS}
             behind = self.surrogate_loss - self._drift - again.surrogate_loss
-            self.__dict__.update({**again.__dict__, **kept, "_behind": behind})  # in one step
+            self.__dict__.update({**again.__dict__, **kept, "_behind": behind, "_torn": True})  # in one step
         self._early = early
 
     def _learned_again(self, early: Early, space: Space) -> Self:

@@ -22,6 +22,8 @@ PLAIN = (bool, int, float, str, type(None))
 class Parameters:
     """Settings that can be read, and changed by making the learner anew."""
 
+    _lock: Any
+
     _derived: tuple[str, ...] = ()
     """Attributes that follow from settings."""
 
@@ -42,7 +44,8 @@ class Parameters:
         >>> OSKAAR(losses.F1(3), kernels.Gaussian(2.0)).get_params()["kernel__lengthscale"]
         2.0
         """
-        own = {name: getattr(self, name) for name in _arguments(type(self))}
+        with self._lock:
+            own = {name: getattr(self, name) for name in _arguments(type(self))}
         return {**own, **inner_settings(own)} if deep else own
 
     def set_params(self, **params: Any) -> Self:
@@ -53,8 +56,9 @@ class Parameters:
         OSKAAR(F1(3), kernel=Sum(Gaussian(lengthscale=0.5), Constant(value=1.0)), lam=0.1)
         """
         if params:
-            fresh = type(self)(**changed_settings(type(self).__name__, self.get_params(deep=False), params))
-            self.__dict__.update(fresh.__dict__)
+            with self._lock:
+                fresh = type(self)(**changed_settings(type(self).__name__, self.get_params(deep=False), params))
+                self.__dict__.update({**fresh.__dict__, "_lock": self._lock})  # in one step
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

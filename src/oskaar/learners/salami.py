@@ -18,7 +18,7 @@ from oskaar import state, theory
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.features import FeatureMap
 from oskaar.features.straight import Straight
-from oskaar.guards import exclusive
+from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.ahead import Ahead, charge, mix, rows_of
 from oskaar.learners.base import inputs_for, require_loss
@@ -372,7 +372,8 @@ class SALAMI(OnlineLearner):
 
     @exclusive
     def _end_stream(self) -> None:
-        self._experts.settle()
+        with writing(self):
+            self._experts.settle()
 
     def _append(self, ahead: Ahead) -> None:
         self._experts.commit(ahead.begun)
