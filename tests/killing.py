@@ -34,7 +34,7 @@ def half(thing, file):
 
 
 STEPS = {
-    "open": lambda: setattr(files, "open", die),
+    "open": lambda: setattr(os, "open", die),
     "write": lambda: setattr(files, "_write", half),
     "fsync": lambda: setattr(os, "fsync", die),
     "replace": lambda: setattr(os, "replace", die),

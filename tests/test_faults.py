@@ -23,6 +23,7 @@ from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses
 from oskaar.guards import uninterrupted
 from oskaar.state import files
 from oskaar.state.encode import Encoder
+from oskaar.state.writing import replaced
 
 # ---------------------------------------------------------------- kill -9 while saving
 
@@ -50,6 +51,101 @@ def test_killed_while_saving_many_times(tmp_path):
     found = killed_while_saving(tmp_path, 400)[4:]
     assert {rounds for _, rounds, *_ in found} == {30, 60}
     assert sum(left for *_, left in found) > 20  # kills that came in the middle of a save
+
+
+def test_what_a_kill_leaves_is_written_over(tmp_path):
+    """At most one file is left, however many processes are killed, and the next save takes it away."""
+    path = tmp_path / "learner.oskaar"
+    for _ in range(3):
+        pid = os.fork()
+        if pid == 0:
+            os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+            OSKAAR(losses.ZeroOne(2)).save(path)
+        os.waitpid(pid, 0)
+        assert [p.name for p in tmp_path.iterdir()] == [".learner.oskaar.0.tmp"]
+    OSKAAR(losses.ZeroOne(2)).save(path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_saving_at_the_same_time(tmp_path):
+    """Each writes to a file of its own; one of them is there in the end, whole."""
+    path = tmp_path / "learner.oskaar"
+    with replaced(path) as slow:
+        slow.write(b"half")
+        OSKAAR(losses.ZeroOne(2)).save(path)
+        assert sorted(p.name for p in tmp_path.iterdir()) == [".learner.oskaar.0.tmp", "learner.oskaar"]
+        assert oskaar.load(path).rounds == 0
+    assert path.read_bytes() == b"half"
+    learners = [OSKAAR(losses.ZeroOne(2)).fit([[0.0]] * n, [0] * n) for n in range(1, 5)]
+    threads = [threading.Thread(target=lambda it=it: [it.save(path) for _ in range(8)]) for it in learners]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert path.read_bytes() == b"half" or oskaar.load(path).rounds > 0
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_the_mode_of_a_file_stays(tmp_path, mode):
+    path = tmp_path / "learner.oskaar"
+    old = os.umask(0o027)
+    try:
+        OSKAAR(losses.ZeroOne(2)).save(path)
+        assert path.stat().st_mode & 0o7777 == 0o640  # as any new file
+        path.chmod(mode)
+        OSKAAR(losses.ZeroOne(2)).save(path)
+        assert path.stat().st_mode & 0o7777 == mode
+        if os.geteuid() == 0:
+            os.chown(path, 65534, 65534)
+            OSKAAR(losses.ZeroOne(2)).save(path)
+            assert (path.stat().st_uid, path.stat().st_gid, path.stat().st_mode & 0o7777) == (65534, 65534, mode)
+    finally:
+        os.umask(old)
+
+
+def test_a_group_that_cannot_be_kept_gains_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "learner.oskaar"
+    OSKAAR(losses.ZeroOne(2)).save(path)
+    path.chmod(0o664)
+    real = os.stat
+
+    def another_group(place, **more):
+        found = real(place, **more)
+        return os.stat_result([*found[:5], found.st_gid + 1, *found[6:]]) if str(place) == str(path) else found
+
+    def refused(*args):
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", another_group)
+        patch.setattr(os, "fchown", refused)
+        OSKAAR(losses.ZeroOne(2)).save(path)
+    assert path.stat().st_mode & 0o7777 == 0o644
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    fifo, link, kept = tmp_path / "fifo", tmp_path / "link", tmp_path / "kept"
+    os.mkfifo(fifo)
+    for place in (fifo, tmp_path, "/dev/null", "/dev/full"):
+        before = os.stat(place)
+        with pytest.raises(OSError, match=r"no file|Is a directory"):
+            OSKAAR(losses.ZeroOne(2)).save(place)
+        assert os.path.samestat(before, os.stat(place))
+    link.symlink_to(kept)  # to nothing, and then to a file
+    for _ in range(2):
+        OSKAAR(losses.ZeroOne(2)).save(link)
+        assert link.is_symlink()
+        assert oskaar.load(kept).rounds == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fifo", "kept", "link"]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "\u00e4" * 127, "n" * 101])
+def test_long_names(tmp_path, name):
+    path = tmp_path / name
+    for _ in range(2):
+        OSKAAR(losses.ZeroOne(2)).save(path)
+        assert oskaar.load(path).rounds == 0
+    assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
 # ---------------------------------------------------------------- a full disk

@@ -241,7 +241,7 @@ def test_without_plotly_nothing_starts(run, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [("none/report.html", "No such file or directory"), (".", "is not a file")]
+    ("path", "words"), [("none/report.html", "No such file or directory"), (".", "Is a directory")]
 )
 def test_a_place_that_cannot_be_written_is_refused_first(tmp_path, capsys, monkeypatch, path, words):
     monkeypatch.setattr("oskaar.cli.replay.read", lambda *_: pytest.fail("the file was opened"))

@@ -59,5 +59,6 @@ def opened(path: str | None, kept: Checkpoint | None = None) -> Iterator[Answers
             raise ReadError(
                 f"--out {path} must begin with the answers so far, {before} bytes: give the file as it was."
             )
-        handle.truncate()
+        if before:
+            handle.truncate()
         yield Answers(text, path, start)

@@ -12,6 +12,7 @@ from oskaar.cli.checkpoint import free_name
 from oskaar.cli.telling import say
 from oskaar.memory import readable
 from oskaar.readers import ReadError
+from oskaar.state.writing import require_file
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -41,7 +42,12 @@ def every(text: str) -> Every:
 def require_place(path: str) -> None:
     """Refuse a path that no checkpoint can be written to, before a long run and not after it."""
     folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+    try:
+        require_file(path)
+        possible = os.path.isdir(folder) and os.access(folder, os.W_OK)
+    except OSError:
+        possible = False
+    if not possible:
         raise ReadError(f"--checkpoint {path} cannot be written: it must be a file in a folder that is there.")
 
 

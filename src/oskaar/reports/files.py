@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
+from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import IO
+
+from oskaar.state.writing import replaced
 
 
 def require_plotly() -> None:
@@ -25,27 +28,22 @@ class Destination:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._target = os.path.realpath(self.path)
-        if os.path.exists(self._target) and not os.path.isfile(self._target):
-            raise ValueError(f"the report {self.path} cannot be written: it is there and is not a file.")
-        folder, name = os.path.split(self._target)
-        self._beside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        self._write("")  # is it possible?
-        os.unlink(self._beside)
+        with contextlib.suppress(_Possible), self._replaced():
+            raise _Possible
 
     def write(self, content: str) -> None:
         """All of it, or nothing."""
-        try:
-            self._write(content)
-            os.replace(self._beside, self._target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(self._beside)
-            raise
+        with self._replaced() as file:
+            file.write(content.encode("utf-8"))
 
-    def _write(self, content: str) -> None:
+    @contextlib.contextmanager
+    def _replaced(self) -> Iterator[IO[bytes]]:
         try:
-            with open(self._beside, "x", encoding="utf-8") as file:
-                file.write(content)
+            with replaced(self.path) as file:
+                yield file
         except OSError as error:
             raise ValueError(f"the report {self.path} cannot be written: {error.strerror}.") from None
+
+
+class _Possible(Exception):
+    """A file can be written, and is not."""

@@ -4,17 +4,15 @@ r"""Files: one zip with arrays as .npy members, a JSON manifest, and the SHA-256
     manifest.json                       format, version of oskaar, checksums, nodes (`state.encode`)
     manifest.sha256                     the manifest's own checksum
 
-A file is written beside its place, flushed to disk and then moved there, so that at any moment the old file or the
-new one is whole. Reading trusts nothing: names, sizes, checksums and types are checked before they are used.
+At any moment the old file or the new one is whole (`state.writing`). Reading trusts nothing: names, sizes, checksums
+and types are checked before they are used, and what they ask for is counted first (`state.limits`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
-import secrets
 import sys
 import zipfile
 from typing import IO, Any
@@ -25,31 +23,16 @@ from oskaar.state.encode import Encoder
 from oskaar.state.errors import StateError
 from oskaar.state.members import read_array, read_text, require_plain, write_array, write_text
 from oskaar.state.names import Allowed
+from oskaar.state.writing import replaced
 
 FORMAT = 2
 """The number of the format that is written; all from 1 to this are read."""
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
-    """Write the state of an object to a file, which is the old one until it is the new one.
-
-    A process that is killed on the way may leave a file `.<name>.<random>.tmp` behind, which nothing reads; remove
-    it when you like.
-    """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    beside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            _write(thing, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-    _flush_folder(folder)
+    """Write the state of an object to a file, which is the old one until it is the new one (`state.writing`)."""
+    with replaced(path) as file:
+        _write(thing, file)
 
 
 def load(path: str | os.PathLike[str], allow: Allowed = None, max_bytes: int | None = None) -> Any:
@@ -140,13 +123,3 @@ def _manifest(
 
 def _no_number(text: str) -> Any:
     raise StateError(f"numbers in the manifest must be finite, got {text}.")
-
-
-def _flush_folder(folder: str) -> None:
-    """Make the new name last through a loss of power, where folders can be flushed."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder or ".", os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
