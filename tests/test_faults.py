@@ -19,7 +19,7 @@ import pytest
 import saved
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, losses
 from oskaar.guards import uninterrupted
 from oskaar.state import files
 from oskaar.state.encode import Encoder
@@ -519,7 +519,7 @@ class Moody:
     [
         lambda kernel: OSKAAR(losses.ZeroOne(2), kernel),
         lambda kernel: SALAMI(losses.ZeroOne(2), kernel),
-        lambda kernel: SALAMI(losses.ZeroOne(2), [kernels.Constant(), kernel], restarts="geometric"),
+        lambda kernel: SALAMI(losses.ZeroOne(2), [saved.overlap, kernel], restarts="geometric"),
         lambda kernel: SALAMI(losses.ZeroOne(2), kernel, company=True),
         lambda kernel: SALAMI(losses.ZeroOne(2), kernel, budget=3),
     ],
