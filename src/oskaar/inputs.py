@@ -18,7 +18,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Growing, Rows
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
-from oskaar.rows import narrowed, nbytes, pick, widened
+from oskaar.rows import nbytes, pick, rows_between, widened
 
 
 @dataclass(frozen=True)
@@ -319,13 +319,13 @@ class Inputs:
 
     def part(self, block: Block, lo: int, hi: int) -> Block:
         """Rows lo..hi-1 of a block, those before which were appended, without the names that only later rows have."""
-        part = block.part(lo, hi)
         if block.names is None:
-            return part
+            return block.part(lo, hi)
         known = self.store.names if isinstance(self.store, DictStore) else {}
-        width = max(len(known), 1 + int(part.rows.indices.max(initial=-1)))
+        columns = block.rows.indices[block.rows.indptr[lo] : block.rows.indptr[hi]]
+        width = max(len(known), 1 + int(columns.max(initial=-1)))
         names = known if width == len(known) else dict(islice(block.names.items(), width))
-        return Block(narrowed(part.rows, width), part.n, names)
+        return Block(rows_between(block.rows, lo, hi, width), hi - lo, names)
 
     def against(self, block: Block, which: int = 0) -> Array:
         """k(block, X), a row for each row of the block, by one of the kernels."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
-from oskaar.rows import count, inverse_norms, is_sparse, largest, moderate, squared_norms
+from oskaar.rows import count, is_sparse, squared_norms, with_norms
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
 """Up to this width, or for this few rows, squared distances come from differences; else from a matrix product."""
@@ -199,15 +199,15 @@ class Cosine(Kernel):
         return 1.0
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        X, Y = moderate(_rows(X)), moderate(_rows(Y))
+        (X, x), (Y, y) = with_norms(_rows(X)), with_norms(_rows(Y))
         K = _inner(X, Y)
-        K *= inverse_norms(X)[:, None]
-        K *= inverse_norms(Y)
+        K /= np.where(x > 0, x, 1.0)[:, None]
+        K /= np.where(y > 0, y, 1.0)
         return K
 
     def diag(self, X: Rows) -> Array:
         """1, and 0 for a row of zeros."""
-        return (largest(_rows(X)) > 0).astype(float)
+        return (with_norms(_rows(X))[1] > 0).astype(float)
 
 
 @dataclass(frozen=True)
@@ -537,8 +537,8 @@ def diagonal(kernel: Kernel, X: Rows) -> Array:
     """k(x, x) of each row, refused where it is not n finite numbers >= 0."""
     with np.errstate(all="ignore"):
         d = np.asarray(kernel.diag(X), dtype=float)
-    _checked(kernel, d, (count(X),), "k(x, x)")
-    if d.size and d.min() < 0:
+    if not ((d >= 0) & (d < math.inf)).all() or d.shape != (count(X),):
+        _checked(kernel, d, (count(X),), "k(x, x)")
         raise ValueError(
             f"the kernel must be positive semidefinite, and {kernel!r} has k(x, x) = {d.min():.6g} < 0: "
             "check it with oskaar.checks.check_kernel."

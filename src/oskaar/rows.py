@@ -55,11 +55,13 @@ def widened(X: Rows, Y: Rows) -> Rows:
     return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], Y.shape[1]))
 
 
-def narrowed(X: Rows, columns: int) -> Rows:
-    """Sparse rows without their last columns, which are empty."""
+def rows_between(X: Any, lo: int, hi: int, columns: int) -> Any:
+    """Rows lo..hi-1 of a CSR array with so many columns: none that is left out has anything in these rows."""
     from scipy.sparse import csr_array
 
-    return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+    first, last = X.indptr[lo], X.indptr[hi]
+    parts = X.data[first:last], X.indices[first:last], X.indptr[lo : hi + 1] - first
+    return csr_array(parts, shape=(hi - lo, columns))
 
 
 def nbytes(X: Rows) -> int:
@@ -73,16 +75,31 @@ def nbytes(X: Rows) -> int:
 
 def squared_norms(X: Rows) -> Array:
     """|x|^2 of each row."""
-    if is_sparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
-    squares: Array = np.einsum("ij,ij->i", X, X)
-    return squares
+    if not is_sparse(X):
+        squares: Array = np.einsum("ij,ij->i", X, X)
+        return squares
+    X = X.tocsr()
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.bincount(rows, weights=X.data**2, minlength=X.shape[0]).astype(float, copy=False)
 
 
-def inverse_norms(X: Rows) -> Array:
-    """1 / |x| of each row, 0 for a row of zeros; for `moderate` rows."""
-    norms = np.sqrt(squared_norms(X))
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+def with_norms(X: Rows) -> tuple[Rows, Array]:
+    """The rows and their norms; those whose squares would overflow or vanish are divided by their largest number.
+
+    So x / |x| is what it should be, for every row that is not 0.
+
+    >>> with_norms(np.array([[3e200, 4e200], [3.0, 4.0], [0.0, 0.0]]))
+    (array([[0.75, 1.  ],
+           [3.  , 4.  ],
+           [0.  , 0.  ]]), array([1.25, 5.  , 0.  ]))
+    """
+    squares = squared_norms(X)
+    if ((squares > 1e-280) & (squares < 1e280)).all():
+        return X, np.sqrt(squares)
+    sizes = largest(X)
+    X = divided(X, np.where(((squares > 1e-280) & (squares < 1e280)) | (sizes == 0), 1.0, sizes))
+    return X, np.sqrt(squared_norms(X))
 
 
 def largest(X: Rows) -> Array:
@@ -91,23 +108,11 @@ def largest(X: Rows) -> Array:
     return sizes
 
 
-def moderate(X: Rows) -> Rows:
-    """The rows, times positive factors where their squares would overflow or vanish: only directions are the same.
-
-    >>> moderate(np.array([[3e200, 4e200], [3.0, 4.0], [0.0, 0.0]]))
-    array([[0.75, 1.  ],
-           [3.  , 4.  ],
-           [0.  , 0.  ]])
-    """
-    sizes = largest(X)
-    extreme = ((sizes > 1e150) | (sizes < 1e-140)) & (sizes > 0)
-    return scaled_rows(X, np.where(extreme, sizes, 1.0)) if extreme.any() else X
-
-
-def scaled_rows(X: Rows, divisors: Array) -> Rows:
+def divided(X: Rows, divisors: Array) -> Rows:
     """Each row divided by its own number."""
     if not is_sparse(X):
         return X / divisors[:, None]
     from scipy.sparse import csr_array
 
+    X = X.tocsr()
     return csr_array((X.data / np.repeat(divisors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)

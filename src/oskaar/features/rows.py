@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
-from oskaar.rows import is_sparse, moderate, scaled_rows, squared_norms
+from oskaar.rows import divided, is_sparse, with_norms
 
 LARGEST = 1e150
 """Numbers in rows are at most this large, so that no square or product overflows."""
@@ -62,9 +62,8 @@ def to_dense(X: Any, width: int) -> Array:
 
 def unit_rows(X: Any) -> Any:
     """Each row divided by its norm; a row of zeros stays."""
-    X = moderate(X)
-    norms = np.sqrt(squared_norms(X))
-    return scaled_rows(X, np.where(norms > 0, norms, 1.0))
+    X, norms = with_norms(X)
+    return divided(X, np.where(norms > 0, norms, 1.0))
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

@@ -9,6 +9,7 @@ while it is written down. Threads take turns at the public methods.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -392,7 +393,6 @@ class OnlineLearner(Predictor):
         spaces = [self._space, self._space.extended(y)]
         Phi = spaces[1].embed_many([y])
         _require_parts(len(Phi), block.n)
-        _require_targets(Phi)
         self._require_space(block)
         happened = self._account(spaces, [z], G, Phi, [y], [block.n])
         if asked is not None:
@@ -417,7 +417,6 @@ class OnlineLearner(Predictor):
         Phi = spaces[-1].embed_many(ys)
         self._require_space(chunk)
         try:
-            _require_targets(Phi)
             ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
             self._hear(ahead, spaces, ys, ends)
             happened = self._account(spaces, self._answers(spaces, ahead.G, ends), ahead.G, Phi, ys, ends)
@@ -493,12 +492,8 @@ class OnlineLearner(Predictor):
         losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
         optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
         surrogates = _surrogates(G, Phi, ends, spaces)
-        for what, numbers in (("the loss", losses), ("its optimum", optima), ("the squared error", surrogates)):
-            if not np.isfinite(numbers).all():
-                i = int(np.argmin(np.isfinite(numbers)))
-                raise ValueError(
-                    f"{what} must be finite, got {numbers[i]} for the answer {answers[i]!r} to {ys[i]!r}."
-                )
+        if not math.isfinite(_total(losses) + _total(optima) + _total(surrogates)):
+            _refuse_numbers(losses, optima, surrogates, Phi, answers, ys)
         gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
         return Rounds(answers, losses, optima, surrogates, G, ends, gap)
 
@@ -565,9 +560,16 @@ def _require_parts(parts: int, rows: int, where: str = "") -> None:
         raise ValueError(f"{where}y must have a part for each row of x, got {parts} parts for {rows} rows.")
 
 
-def _require_targets(Phi: Array) -> None:
+def _refuse_numbers(
+    losses: Array, optima: Array, surrogates: Array, Phi: Array, answers: list[Any], ys: list[Any]
+) -> None:
+    """Say which of the numbers of some rounds is not finite."""
     if not np.isfinite(Phi).all():
         raise ValueError("embed(y) must be finite, got inf or nan: check the loss with oskaar.checks.check_loss.")
+    for what, numbers in (("the loss", losses), ("its optimum", optima), ("the squared error", surrogates)):
+        if not np.isfinite(numbers).all():
+            i = int(np.argmin(np.isfinite(numbers)))
+            raise ValueError(f"{what} must be finite, got {numbers[i]} for the answer {answers[i]!r} to {ys[i]!r}.")
 
 
 def _total(values: Array) -> float:
