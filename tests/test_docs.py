@@ -71,12 +71,12 @@ def test_site(tmp_path):
 
 
 def test_a_site_of_few_pages(tmp_path):
-    """conf.py, its extensions and the theme, with a page of a module and two of text."""
-    copied(tmp_path, "*.md", "*.svg")
+    """conf.py, its extensions and the theme, with a page of a module and three of text, which link to each other."""
+    copied(tmp_path, "*.md")
     docs = tmp_path / "docs"
-    for name in ("notation.md", "errata.md"):
+    for name in ("notation.md", "errata.md", "theory.md"):
         shutil.copy(ROOT / "docs" / name, docs)
-    (docs / "index.md").write_text("# A site\n\n```{toctree}\nnotation\nerrata\napi/oskaar.theory\n```\n")
+    (docs / "index.md").write_text("# A site\n\n```{toctree}\nnotation\nerrata\ntheory\napi/oskaar.theory\n```\n")
     extension = docs / "_ext" / "apipages.py"
     one = 'def modules():\n    return ["oskaar.theory"]\n\n\ndef setup('
     extension.write_text(extension.read_text().replace("def setup(", one))

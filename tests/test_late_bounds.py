@@ -225,15 +225,17 @@ def test_units_that_are_taken_anew_keep_the_drift():
     """Learned again in other units at 4, 8, 16 rows: what was paid, and why, stays."""
     rng = np.random.default_rng(8)
     X, ys = rng.normal(size=(40, 2)) * [1.0, 50.0], rng.integers(0, 2, size=40)
-    learner, before = OSKAAR(losses.ZeroOne(2), lam=0.1), 0.0
+    learner, at_once, before = OSKAAR(losses.ZeroOne(2), lam=0.1), OSKAAR(losses.ZeroOne(2), lam=0.1), 0.0
     tickets = [learner.ask(x)[0] for x in X]
     for ticket, x, y in zip(tickets, X, ys):
         h = learner.estimate(x)
         phi = learner.loss.embed(y)
         learner.tell(ticket, y)
+        at_once.learn_one(x, y)
         before += phi @ phi - (phi - h) @ (phi - h)  # the answers were given for g = 0
         found = learner.certificate()
         assert found.delay_drift == pytest.approx(before, abs=1e-9)
+        assert found.surrogate_bound == pytest.approx(at_once.certificate().surrogate_bound + before, abs=1e-7)
         require_bounds(found, covered=True)
 
 
