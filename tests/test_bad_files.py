@@ -1,13 +1,20 @@
 """Files that cannot be used: one sentence with the line and what to do, code 2, no traceback but with --debug."""
 
+import bz2
+import csv
+import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 
 import pytest
 
 from oskaar.cli import main
+from oskaar.readers import ReadError, read
 
 GOOD = "a,b,y\n1,2,u\n2,1,v\n" * 1
 ROWS = "1,2,u\n2,1,v\n" * 8
@@ -52,6 +59,112 @@ def test_one_sentence(tmp_path, capsys, data, arguments, line, advice):
     said = sentence(capsys, path, *arguments)
     assert line in said
     assert advice in said
+
+
+def long_line(form, size):
+    """A file of each format with a line of so many bytes after good ones."""
+    starts = {
+        "csv": b"a,b,y\n1,2,u\n2,1,v\n1,2,",
+        "tsv": b"a\tb\ty\n1\t2\tu\n2\t1\tv\n1\t2\t",
+        "jsonl": b'{"a": 1, "y": "u"}\n{"a": 2, "y": "v"}\n\n{"a": 1, "y": "',
+        "arff": b"@relation r\n@attribute y string\n@data\n",
+        "svmlight": b"1 1:0.5\n2 1:0.7\n1 1:0.5\n2 1:",
+        "conll": b"the D\ncats N\n\n",
+    }
+    return starts[form] + b"9" * size
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "arff", "svmlight", "conll"])
+def test_a_line_without_an_end(tmp_path, capsys, form):
+    """No more of it is read than a line may have; the sentence has the line and the cure."""
+    (tmp_path / "a").write_bytes(long_line(form, 5000))
+    said = sentence(capsys, tmp_path / "a", "--format", form, "--max-line", "4000")
+    assert "line 4: a line must have at most 4000 bytes" in said
+    assert "--max-line" in said
+
+
+@pytest.mark.parametrize("pack", ["gz", "bz2", "xz", "zip", "utf-16"])
+def test_a_line_that_is_packed(tmp_path, pack):
+    """A gigabyte in a megabyte: what is read of it is what a line may have."""
+    path, piece = tmp_path / "a.csv", b"9" * 2**20
+    start = b"a,b,y\n1,2,u\n"
+    if pack == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.csv", "w") as file:
+            file.write(start + piece * 64)
+    elif pack == "utf-16":
+        path.write_bytes((start + piece * 8).decode().encode("utf-16"))
+    else:
+        with {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}[pack](path, "wb") as file:
+            file.write(start + piece * 64)
+    table = read(path, "csv", "utf-16" if pack == "utf-16" else "utf-8", max_line=2**20)
+    assert next(iter(table)).cells == {"a": 1, "b": 2, "y": "u"}
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadError, match="line 3: a line must have at most 1048576 bytes"):
+            next(iter(table))
+        assert tracemalloc.get_traced_memory()[1] < 12 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_as_long_as_it_may_be(tmp_path):
+    for end in ("\n", "\r\n", ""):
+        (tmp_path / "a.csv").write_bytes(f"a,y\n1,{'u' * 98}{end}".encode())
+        assert next(iter(read(tmp_path / "a.csv", max_line=100))).cells["y"] == "u" * 98
+        with pytest.raises(ReadError, match="line 2: a line must have at most 99 bytes"):
+            list(read(tmp_path / "a.csv", max_line=99))
+
+
+def test_records_of_many_lines(tmp_path, capsys):
+    """A quote, a sentence or a run of empty lines that never ends is not kept for ever."""
+    (tmp_path / "a.csv").write_text("a,y\n1,u\n" + '1,"' + "u\n" * 4000)
+    assert "line 2002: the record that ends here or later" in sentence(
+        capsys, tmp_path / "a.csv", "--max-line", "4000"
+    )
+    (tmp_path / "b.csv").write_text("a,y\n1,u\n" + '"1\n",' * 4000)
+    assert "the record that ends here or later" in sentence(capsys, tmp_path / "b.csv", "--max-line", "4000")
+    (tmp_path / "a.conll").write_text("the D\n\n" + "cats N\n" * 4000)
+    assert "line 574: the record" in sentence(capsys, tmp_path / "a.conll", "--max-line", "4000")
+    (tmp_path / "a").write_text("\n" * 100_000 + "a,y\n1,u\n" * 2)
+    tracemalloc.start()
+    table = read(tmp_path / "a")
+    assert table.columns == ("a", "y")
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
+    assert next(iter(table)).line == 100_002
+
+
+@pytest.mark.parametrize("first", ["a,b,y", "1,2,3"])
+def test_long_values(tmp_path, capsys, first):
+    """As long as a line on the command line; as long as the csv module allows in Python."""
+    text = "v" * 140_000
+    (tmp_path / "a.csv").write_text(f"{first}\n2,1,{text}\n1,2,u\n" + ROWS)
+    before = csv.field_size_limit()
+    assert main(["replay", str(tmp_path / "a.csv"), "--json", "--y", "y" if "y" in first else "c3"]) == 0
+    assert csv.field_size_limit() == before
+    capsys.readouterr()
+    with pytest.raises(ReadError, match=r"line 2: a value has more than 131072 characters.*field_size_limit"):
+        list(read(tmp_path / "a.csv"))
+
+
+def test_what_was_finished_is_kept(tmp_path, capsys):
+    """The rounds before a line that is too long are learned, answered and in the checkpoint."""
+    path, answers, kept = (str(tmp_path / name) for name in ("a.csv", "z", "k"))
+    (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 20 + "1,2," + "u" * 5000)
+    settings = ["--out", answers, "--checkpoint", kept, "--learner", "oskaar", "--max-line", "4000"]
+    assert main(["replay", path, *settings]) == 2
+    assert "line 322: a line must have at most 4000 bytes" in capsys.readouterr().err
+    assert len((tmp_path / "z").read_text().splitlines()) == 320
+    assert main(["replay", path, "--resume", kept, "--out", answers, "--json", "--max-line", "9000"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] == 321
+
+
+def test_rows_of_parquet_that_are_too_large(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": ["x" * 100_000], "y": ["u"]}), tmp_path / "a.parquet")
+    assert len(list(read(tmp_path / "a.parquet"))) == 1
+    with pytest.raises(ReadError, match="a row must have at most 1000 bytes"):
+        read(tmp_path / "a.parquet", max_line=1000)
 
 
 def test_places_that_cannot_be_read(tmp_path, capsys):

@@ -50,8 +50,13 @@ def _said(message: Warning | str, *where: Any, **more: Any) -> None:
 
 
 def _run(options: object) -> int:
+    import csv
     from importlib import import_module
 
     command = getattr(options, "command")  # noqa: B009, a Namespace
-    code: int = import_module(f"oskaar.cli.{command}").run(options)
+    before = csv.field_size_limit(2**31 - 1)  # --max-line limits values too
+    try:
+        code: int = import_module(f"oskaar.cli.{command}").run(options)
+    finally:
+        csv.field_size_limit(before)
     return code

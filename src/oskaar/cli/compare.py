@@ -34,7 +34,7 @@ def run(options: Any) -> int:
         from oskaar.cli.report import Report
 
         report = Report(options)
-    rounds = Rounds(read(options.file, options.format, options.encoding), options)
+    rounds = Rounds(read(options.file, options.format, options.encoding, options.max_line), options)
     settings = _settings(options, rounds.labels.loss)
     for _, setting in settings:
         _made(setting.learner, rounds.labels.loss, setting, rounds.width)  # errors before the long part

@@ -10,6 +10,8 @@ import json
 import tomllib
 from typing import Any, NoReturn
 
+from oskaar.readers.base import MAX_LINE
+
 
 class OptionError(ValueError):
     """A command that cannot be understood."""
@@ -84,6 +86,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--config", help="a TOML file with these names; the command line comes first")
     add("--format", help="csv, tsv, jsonl, parquet, arff, svmlight, conll; default: by name, then by content")
     add("--encoding", default="utf-8", help="of the text (default utf-8)")
+    add("--max-line", type=_count, default=MAX_LINE, help="bytes that a line may have (default 16 MiB)")
     add("--y", help="columns of the label: names, patterns such as 'label_*', first:3 or last:3")
     add("--x", help="columns of the input (default: all others)")
     add("--loss", help="f1, zeroone, ordinal, squared, kendall, ...: see oskaar losses")

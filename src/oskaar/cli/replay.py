@@ -29,7 +29,7 @@ def run(options: Any) -> int:
     if kept:
         options = resumed(options, kept.settings, options.resume)
     keeper = Keeper(options)
-    rounds = Rounds(read(options.file, options.format, options.encoding), options)
+    rounds = Rounds(read(options.file, options.format, options.encoding, options.max_line), options)
     learner = make_learner(options.learner, rounds.labels.loss, options, rounds.width)
     for note in rounds.notes:
         say(note)

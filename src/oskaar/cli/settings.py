@@ -15,7 +15,7 @@ LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines")
 FIXED = (*READING, *MEANING, *LEARNING)
 """Settings that a run cannot change on its way."""
 
-FREE = ("chunk", "limit")
+FREE = ("chunk", "limit", "max_line")
 """Settings that it can, and keeps where nothing else is said."""
 
 

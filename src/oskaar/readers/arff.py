@@ -24,7 +24,7 @@ def read_arff_records(name: str, lines: Iterator[str]) -> Table:
     >>> table.labels, [r.cells for r in table]
     (('y',), [{'y': 1, 'x': 0.5}, {'x': 2.0}])
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
     firsts: dict[str, str] = {}
     n_labels = 0
     for number, line in enumerate(lines, start=1):
@@ -43,18 +43,19 @@ def read_arff_records(name: str, lines: Iterator[str]) -> Table:
             )
     else:
         raise ReadError(f"{name} has no @data line: it is not an ARFF file, or it was cut short.")
-    columns = unique(names, name)
+    columns = tuple(names)
     labels = columns[:n_labels] if n_labels >= 0 else columns[n_labels:]
     sparse, rows = _peeked(lines, number)
     return Table(name, _records(name, rows, columns, firsts), columns, sparse=sparse, labels=labels)
 
 
-def _declare(text: str, where: str, names: list[str], firsts: dict[str, str]) -> None:
+def _declare(text: str, where: str, names: dict[str, None], firsts: dict[str, str]) -> None:
     found = _ATTRIBUTE.match(text)
     if not found:
         raise ReadError(f"{where}: an attribute must have a name and a type, got {text[:60]!r}.")
     name = found[1].strip("'\"").replace("\\", "")
-    names.append(name)
+    unique([*([name] if name in names else []), name], where)
+    names[name] = None
     if found[2].startswith("{"):
         try:
             first = _split(found[2].strip("{} "))[0]

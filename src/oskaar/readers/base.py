@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+MAX_LINE = 2**24
+"""Bytes that a line may have, and characters that the lines of one record may have together: 16 MiB."""
+
 MISSING = frozenset({"", "?", "na", "nan", "null", "none"})
 """Texts that stand for no value, in any case."""
 
@@ -84,6 +87,22 @@ def plain(cell: Any) -> Any:
     if isinstance(cell, bool):
         return int(cell)
     return None if isinstance(cell, float) and cell != cell else cell
+
+
+def within(name: str, lines: Iterator[str], first: int, most: int, spent: list[int]) -> Iterator[str]:
+    """Lines from number `first` on, where a record may have several; who reads them sets spent[0] to 0 after each.
+
+    >>> list(within("here", iter(["abc", "de"]), 7, 5, [0]))
+    ['abc', 'de']
+    """
+    for number, line in enumerate(lines, start=first):
+        spent[0] += len(line)
+        if spent[0] > most + 2:  # with the end of a line
+            raise ReadError(
+                f"{name}, line {number}: the record that ends here or later has more than {most} characters: look "
+                "for a quote that is never closed, or empty lines that are missing, or raise max_line (--max-line)."
+            )
+        yield line
 
 
 def unique(names: list[str], where: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oskaar.readers.base import ReadError, Record, Table
+from oskaar.readers.base import MAX_LINE, ReadError, Record, Table, within
 
 UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns of CoNLL-U."""
@@ -15,7 +15,7 @@ CONTEXT = ("form", "suffix2", "suffix3", "before", "after")
 _KNOWN = {2: ("form", "tag"), 3: ("form", "pos", "tag"), 4: ("form", "pos", "chunk", "tag")}
 
 
-def read_conll(name: str, lines: Iterator[str]) -> Table:
+def read_conll(name: str, lines: Iterator[str], max_line: int = MAX_LINE) -> Table:
     r"""Records of tokens, grouped by "sentence"; ten columns with tabs are CoNLL-U.
 
     Ranges of words that are written as one (3-4) and empty nodes (5.1) are left out.
@@ -24,15 +24,16 @@ def read_conll(name: str, lines: Iterator[str]) -> Table:
     >>> [(r.cells["form"], r.cells["tag"], r.cells["before"], r.cells["sentence"]) for r in table]
     [('the', 'DET', '', 1), ('cats', 'NOUN', 'the', 1)]
     """
-    return Table(name, _records(name, lines), inputs=CONTEXT, group="sentence")
+    return Table(name, _records(name, lines, max_line), inputs=CONTEXT, group="sentence")
 
 
-def _records(name: str, lines: Iterator[str]) -> Iterator[Record]:
+def _records(name: str, lines: Iterator[str], most: int) -> Iterator[Record]:
     sentence: list[tuple[int, list[str]]] = []
-    width, count = 0, 0
-    for number, line in enumerate(lines, start=1):
+    width, count, spent = 0, 0, [0]
+    for number, line in enumerate(within(name, lines, 1, most, spent), start=1):
         text = line.rstrip("\r\n")
         if not text.strip():
+            spent[0] = 0
             if sentence:
                 count += 1
                 yield from _tokens(sentence, count)

@@ -12,11 +12,11 @@ import os
 import sys
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from oskaar.readers.base import ReadError
+from oskaar.readers.base import MAX_LINE, ReadError
 
 BLOCK = 2**16
 """So many bytes at a time, where lines cannot be told without decoding."""
@@ -25,10 +25,11 @@ BLOCK = 2**16
 class Source:
     """A file that is open for reading: `lines` are its text, `data` its bytes, both decompressed.
 
-    `path` "-" is standard input.
+    `path` "-" is standard input. A line may have at most `max_line` bytes: no more of it is read.
     """
 
-    def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
+    def __init__(self, path: str | Path, encoding: str = "utf-8", max_line: int = MAX_LINE) -> None:
+        self._longest = max_line
         self.name = "standard input" if str(path) == "-" else str(path)
         self.encoding = _known(encoding)
         self._sum = hashlib.blake2b(digest_size=16)
@@ -46,6 +47,7 @@ class Source:
         number = 0
         try:
             for number, line in enumerate(self._bytes(), start=1):
+                self._require_short(line, number)
                 self._sum.update(line.rstrip(b"\r\n") + b"\n")  # a last line may get its end later
                 text = line.decode("utf-8" if self._wide else self.encoding)
                 if "\0" in text:
@@ -65,19 +67,28 @@ class Source:
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
 
-    def _bytes(self) -> Iterable[bytes]:
+    def _bytes(self) -> Iterator[bytes]:
         """Lines of bytes; those of encodings with several bytes a character as UTF-8."""
-        if not self._wide:
-            return self.data
-        return self._recoded()
+        if self._wide:
+            yield from self._recoded()
+            return
+        while line := self.data.readline(self._longest + 2):
+            yield line
 
     def _recoded(self) -> Iterator[bytes]:
         decoder, rest = codecs.getincrementaldecoder(self.encoding)(), ""
-        while block := self.data.read(BLOCK):
+        while len(rest) <= self._longest and (block := self.data.read(BLOCK)):
             *lines, rest = (rest + decoder.decode(block)).split("\n")
             yield from ((line + "\n").encode() for line in lines)
-        if rest := rest + decoder.decode(b"", final=True):
+        if rest := rest + decoder.decode(b"", final=len(rest) <= self._longest):
             yield rest.encode()
+
+    def _require_short(self, line: bytes, number: int) -> None:
+        if len(line) > self._longest and len(line.rstrip(b"\r\n")) > self._longest:
+            raise ReadError(
+                f"{self.name}, line {number}: a line must have at most {self._longest} bytes, this one has more: "
+                "the file has no lines, or it is no text; if it is right, raise max_line (--max-line)."
+            )
 
     def digest(self) -> str:
         """A fingerprint of the lines read so far."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path, PurePath
 
 from oskaar.readers.arff import read_arff_records
-from oskaar.readers.base import ReadError, Record, Table
+from oskaar.readers.base import MAX_LINE, ReadError, Record, Table
 from oskaar.readers.conll import read_conll
 from oskaar.readers.delimited import read_delimited
 from oskaar.readers.files import Source
@@ -30,37 +30,40 @@ ENDINGS = {
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".zip"}
 _SVMLIGHT = re.compile(r"\S*( qid:\S+)?( +\d+:\S+)+\s*(#.*)?$")
-_LINES: dict[str, Callable[[str, Iterator[str]], Table]] = {
-    "csv": read_delimited,
-    "tsv": lambda name, lines: read_delimited(name, lines, "\t"),
-    "jsonl": read_jsonlines,
-    "arff": read_arff_records,
-    "svmlight": read_svmlight,
+_LINES: dict[str, Callable[[str, Iterator[str], int], Table]] = {
+    "csv": lambda name, lines, most: read_delimited(name, lines, None, most),
+    "tsv": lambda name, lines, most: read_delimited(name, lines, "\t", most),
+    "jsonl": lambda name, lines, most: read_jsonlines(name, lines),
+    "arff": lambda name, lines, most: read_arff_records(name, lines),
+    "svmlight": lambda name, lines, most: read_svmlight(name, lines),
     "conll": read_conll,
 }
 
 
-def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Table:
+def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", max_line: int = MAX_LINE) -> Table:
     """The records of a file, read as they are asked for; "-" is standard input.
 
     format: one of `ENDINGS`; None goes by the name, then by the first line. Compression (gz, bz2, xz, and zst where
     Python has it) is told by the first bytes.
+    max_line: the most bytes that a line may have, and characters that the lines of one record may have together.
     """
     if format is not None and format not in ENDINGS:
         raise ReadError(f"format must be one of {', '.join(ENDINGS)}, got {format!r}.")
-    source = Source(path, encoding)
+    if max_line < 1:
+        raise ReadError(f"max_line must be at least 1, got {max_line}.")
+    source = Source(path, encoding, max_line)
     format = format or _by_name(path)
     if format == "parquet" or (format is None and source.start.startswith(b"PAR1")):
-        table = read_parquet(source.name, source.data)
+        table = read_parquet(source.name, source.data, max_line)
         table.records = _keeping(source, table.records)
         return table
     lines = source.lines()
     if format is None:
-        head = _head(lines)
-        if not head:
+        blank, first = _head(lines)
+        if not first:
             raise ReadError(f"{source.name} is empty: there is nothing to replay.")
-        format, lines = guessed(head[-1]), chain(head, lines)
-    table = _LINES[format](source.name, lines)
+        format, lines = guessed(first), chain(repeat("\n", blank), [first], lines)
+    table = _LINES[format](source.name, lines, max_line)
     table.fraction, table.digest = source.fraction, source.digest
     if format == "arff":
         listed = mulan_labels(path)
@@ -74,14 +77,9 @@ def _keeping(source: Source, records: Iterator[Record]) -> Iterator[Record]:
     del source
 
 
-def _head(lines: Iterator[str]) -> list[str]:
-    """Lines up to the first that is not blank; none where there is no such line."""
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip():
-            return head
-    return []
+def _head(lines: Iterator[str]) -> tuple[int, str]:
+    """How many blank lines there are, and the first that is not; nothing where there is no such line."""
+    return next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
 
 
 def _by_name(path: str | Path) -> str | None:

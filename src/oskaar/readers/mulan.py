@@ -6,6 +6,8 @@ import html
 import re
 from pathlib import Path
 
+from oskaar.readers.base import MAX_LINE
+
 _LABEL = re.compile(r"<label\s+name\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
@@ -20,7 +22,9 @@ def mulan_labels(path: str | Path) -> tuple[str, ...]:
         ending = beside.suffix.lower()
         beside = beside.with_suffix(".xml" if ending == ".arff" else "")
     try:
-        text = beside.read_text(encoding="utf-8") if beside.suffix == ".xml" else ""
+        text = ""
+        if beside.suffix == ".xml" and beside.stat().st_size <= MAX_LINE:
+            text = beside.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ()
     return tuple(html.unescape(name[1:-1]) for name in _LABEL.findall(text))
