@@ -488,7 +488,7 @@ class SALAMI(OnlineLearner):
 
     def _inside_each(self, E: Array, spaces: list[Space], ends: Any) -> Array:
         """`_inside` for estimates (rows, ..., p) of several rounds, in the coordinates known before each of them."""
-        if not (self.project and spaces[0].grows):
+        if not (self._projects and spaces[0].grows):
             return self._inside(E, spaces[0])
         inside, rows = E.copy(), spans(ends)
         for space, first, stop, end in together(spaces[: len(rows)]):
