@@ -41,7 +41,7 @@ LOSSES = {
     "Jaccard": (lambda: losses.Jaccard(4), lambda s: some(s, 4)),
     "sets seen": (lambda: losses.SubsetZeroOne(4), lambda s: some(s, 4)),
     "Hamming": (lambda: losses.SubsetHamming(5), lambda s: some(s, 5)),
-    "costs": (lambda: losses.CostMatrix(np.arange(12.0).reshape(3, 4) % 5), lambda s: s % 4),
+    "costs": (lambda: losses.CostMatrix(np.arange(16.0).reshape(4, 4) % 5), lambda s: s % 4),
     "trick": (lambda: losses.LossTrick(distance), lambda s: s % 41),
     "label kernel": (
         lambda: losses.LossTrick(distance, label_kernel=lambda a, b: float(np.exp(-abs(a - b) / 5))),
@@ -207,6 +207,7 @@ def check_case(case):
 @example(("SALAMI, budget", "label kernel", "dense", 60, 5, 30, 0, "replay"))
 @example(("SALAMI, untuned, budget", "F1", "dense", 60, 0, 31, 0, "replay"))
 @example(("SALAMI, company", "classes seen", "dense", 50, 1, 30, 0, "replay"))
+@example(("SALAMI, company", "label kernel", "dense", 40, 0, 20, 0, "replay"))
 @example(("SALAMI, budget", "F1", "dense", 28, 0, 14, 18, "replay"))
 @example(("OSKAAR", "F1", "dense", 19, 0, 15, 2, "replay"))
 @example(("OSKAAR", "classes seen", "dense", 60, 0, 30, 0, "replay"))
