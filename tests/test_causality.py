@@ -210,6 +210,7 @@ def check_case(case):
 @example(("SALAMI, company", "label kernel", "dense", 40, 0, 20, 0, "replay"))
 @example(("SALAMI, budget", "F1", "dense", 28, 0, 14, 18, "replay"))
 @example(("OSKAAR", "F1", "dense", 19, 0, 15, 2, "replay"))
+@example(("OSKAAR, reproject", "Jaccard", "dense", 47, 0, 36, 103, "replay"))
 @example(("OSKAAR", "classes seen", "dense", 60, 0, 30, 0, "replay"))
 def test_no_answer_depends_on_labels_to_come(case):
     check_case(case)

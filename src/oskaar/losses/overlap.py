@@ -168,7 +168,10 @@ class SeenSets(Space):
         """All 2^k coordinates, where those are listed."""
         if not self.loss.listed:
             return G
-        return np.asarray(G @ self.loss.embed_many(list(self.positions)))
+        wide = np.zeros((len(G), self.loss.p))
+        for g, phi in zip(G.T, self.loss.embed_many(list(self.positions)), strict=True):
+            wide += g[:, None] * phi  # in turn: a sum over sets that are seen later is not rounded differently
+        return wide
 
     def _search(self, g: Array) -> frozenset[int]:
         """The best of the sets seen and the default, and where better neighbours lead from it."""
