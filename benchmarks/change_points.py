@@ -2,9 +2,10 @@
 
 Stationary streams are independent, sticky (labels that stay with some probability) or have autocorrelated noise. The
 rate asked for is 1 false alarm in 1000 rounds, the default. Intervals are 95%, from Poisson counts. Then streams of
-three laws, 300 rounds of each, against River's detectors on the losses of the same learner's answers, with their
-default settings, and two dummies: an alarm every 100 rounds, and none. A change is found by an alarm within 100
-rounds of it; every other alarm is false. Real streams have no truth: their alarms are only counted.
+three laws, 300 rounds of each, against River's detectors with their default settings on the losses of the same
+learner's answers, and on those of OSKAAR, which does not follow changes, so that its losses stay large after them;
+and two dummies: an alarm every 100 rounds, and none. A change is found by an alarm within 100 rounds of it; every
+other alarm is false. Real streams have no truth: their alarms are only counted.
 """
 
 import json
@@ -15,7 +16,7 @@ from common import arguments_with_folder, report
 from river.drift import ADWIN, KSWIN, PageHinkley
 from scipy.stats import chi2
 
-from oskaar import SALAMI, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, kernels, losses, replay
 from oskaar.learners.change_points import RATE
 
 ROUNDS, LAW, LAWS, TOLERANCE = 1000, 300, 3, 100
@@ -212,7 +213,7 @@ def judged(alarms, changes):
 def detection():
     """Streams of three laws."""
     changes = [LAW * i for i in range(1, LAWS)]
-    everyone = ["SALAMI", *RIVALS, "always", "never"]
+    everyone = ["SALAMI", *RIVALS, *(f"{name}, OSKAAR" for name in RIVALS), "always", "never"]
     tallies = {name: [0, 0, 0, []] for name in everyone}
     errors = []
     print(f"     found of {SEEDS * len(changes)}, false alarms, median delay: {', '.join(everyone)}")
@@ -225,6 +226,8 @@ def detection():
             found = learner.change_points()
             alarms = {"SALAMI": [c.detected for c in found], "never": []}
             alarms |= {name: alarms_of(make(), paid) for name, make in RIVALS.items()}
+            paid = replay(OSKAAR(loss, learner.kernel, lam=0.3), X, ys).losses
+            alarms |= {f"{name}, OSKAAR": alarms_of(make(), paid) for name, make in RIVALS.items()}
             alarms["always"] = list(range(TOLERANCE, LAW * LAWS + 1, TOLERANCE))
             for name, fired in alarms.items():
                 hits, false, delays = judged(fired, changes)
@@ -234,13 +237,13 @@ def detection():
             errors += [
                 min(abs(c.round - 1 - true) for true in changes) for c in found if judged([c.detected], changes)[0]
             ]
-        row = [f"{t[0]:3} {t[1]:3} {np.median(t[3]) if t[3] else np.nan:4.0f}" for t in here.values()]
-        print(f"     {kind:22} {'  |'.join(row)}", flush=True)
+        row = [f"{t[0]:2} {t[1]:2} {f'{np.median(t[3]):.0f}' if t[3] else '-':>3}" for t in here.values()]
+        print(f"     {kind:22} {' | '.join(row)}", flush=True)
     for name, (hits, false, wanted, delays) in tallies.items():
         precision, recall = hits / max(hits + false, 1), hits / wanted
         f1 = 2 * hits / (hits + false + wanted)
         late = f"{np.median(delays):.0f}" if delays else "-"
-        print(f"     {name:13} precision {precision:.2f}, recall {recall:.2f}, F1 {f1:.2f}, median delay {late}")
+        print(f"     {name:20} precision {precision:.2f}, recall {recall:.2f}, F1 {f1:.2f}, median delay {late}")
     near = np.mean(np.array(errors) <= 10)
     print(f"     SALAMI places a change {np.median(errors):.0f} rounds away (median), {near:.0%} of them within 10")
     scores = {name: 2 * t[0] / (t[0] + t[1] + t[2]) for name, t in tallies.items()}
