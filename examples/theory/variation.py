@@ -24,7 +24,7 @@ def table(found, seeds, count):
     }
 
 
-def abrupt(axes, T=800, changes=(0, 1, 3, 7, 15), seeds=8):
+def abrupt(axes, T=800, changes=(0, 1, 3, 7, 15), seeds=5):
     """V_0 = 1, ..., 16 at one length, lam = sqrt(T / V_0)."""
     progress(f"the dependence on V_0, T = {T}")
     loss, found, bounds = losses.ZeroOne(4), {}, np.zeros((seeds, len(changes)))
@@ -34,7 +34,6 @@ def abrupt(axes, T=800, changes=(0, 1, 3, 7, 15), seeds=8):
             lam, kernel = theory.abrupt_lam(T, stream.V_0), stream.kernel
             learners = {
                 "SALAMI, eta = 1/8": SALAMI(loss, kernel, lam, eta=1 / 8),
-                "geometric restarts": SALAMI(loss, kernel, lam, eta=1 / 8, restarts="geometric"),
                 "Algorithm 3": algorithm_3(stream, lam),
                 "OSKAAR": OSKAAR(loss, kernel, lam),
             }
@@ -42,14 +41,14 @@ def abrupt(axes, T=800, changes=(0, 1, 3, 7, 15), seeds=8):
             norm = float(stream.norms.max())
             bounds[s, i] = theory.salami_abrupt_bound(T, loss.c_delta, kernel.kappa, stream.V_0, norm)
     V_0 = [1 + count for count in changes]
-    colors = zip(table(found, seeds, len(changes)).items(), (BLUE, ORANGE, GREEN, RED), "ov^s", strict=True)
+    colors = zip(table(found, seeds, len(changes)).items(), (BLUE, GREEN, RED), "o^s", strict=True)
     for (name, values), color, marker in colors:
         curve(axes, V_0, values, name, color, marker, variable="V_0")
     bound(axes, V_0, bounds.mean(axis=0), "Theorem 3", variable="V_0")
     finish(axes, V_0, f"abrupt changes, T = {T} (paper: 0.25)", "cumulative excess risk", "$V_0$")
 
 
-def drift(axes, T=800, drifts=(0.5, 1.0, 2.0, 4.0), seeds=8):
+def drift(axes, T=800, drifts=(0.5, 1.0, 2.0, 4.0), seeds=5):
     """V_G grows with the number of laws passed through; lam of V_G, and lam = T^(1/3), which does not know it."""
     progress(f"the dependence on V_G, T = {T}")
     loss, found = losses.ZeroOne(4), {}
@@ -107,7 +106,7 @@ def confidence(axes, T=250, seeds=400):
     finish(axes, 1 / deltas, f"shifted OSKAAR, noisy i.i.d., T = {T}", "sum of $|g_t - E\\varphi_t|^2$", "1 / delta")
 
 
-def against_length(axes, lengths=(125, 250, 500, 1000), seeds=8, delta=0.05):
+def against_length(axes, lengths=(125, 250, 500, 1000), seeds=5, delta=0.05):
     """Algorithm 3 against T on three abrupt changes, with the eta of the theorem and with a larger one."""
     progress("Algorithm 3")
     loss, found = losses.ZeroOne(4), {}
