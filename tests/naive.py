@@ -486,7 +486,7 @@ def kors(kernel, X, budget, ridge, beta, draws):
         residual = kernel(x, x) - k @ np.linalg.solve(gram(kernel, D, D), k) if D else kernel(x, x)
         r = left / ridge
         chance = min(1.0, beta * r / (1 + r))
-        if len(atoms) < budget and draws[t] < chance and residual > 1e-6 * kernel(x, x):
+        if len(atoms) < budget and draws[t] < chance and residual > 1e-4 * kernel(x, x):
             atoms.append(t)
             chances.append(chance)
         sizes.append(len(atoms))

@@ -56,6 +56,19 @@ def random_signs(rows: int, columns: int, seed: int = 0) -> Array:
     return signs
 
 
+def without_rounding(G: Array) -> Array:
+    """Estimates (n, p) for decoding: a row below 1e-14 is 0, and has the answer of 0.
+
+    |phi| <= 1, so that this little is what rounding leaves where labels cancel; decoders look at proportions alone.
+
+    >>> without_rounding(np.array([[1e-17, 0.0], [1e-17, 1.0]]))
+    array([[0.e+00, 0.e+00],
+           [1.e-17, 1.e+00]])
+    """
+    felt = np.abs(G).max(axis=1, initial=0.0) > 1e-14
+    return G if felt.all() else np.where(felt[:, None], G, 0.0)
+
+
 def fit_columns(G: Array, columns: int) -> Array:
     """G[..., :] with zeros for coordinates it lacks, without those that are not there yet (they are zero).
 

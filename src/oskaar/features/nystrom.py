@@ -26,8 +26,11 @@ from oskaar.features.mixing import uniforms
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.rows import count, joined, nbytes, pick, widened
 
-RESOLUTION = 1e-6
-"""A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already."""
+RESOLUTION = 1e-4
+"""A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already.
+
+Rounding of the kernel is amplified by the coefficients of a row in the atoms, which grow as residuals fall: features
+are right to about 1e-13 / RESOLUTION."""
 
 NOISE = 1e-3
 """A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from oskaar import state
-from oskaar.arrays import Array
+from oskaar.arrays import Array, without_rounding
 from oskaar.guards import exclusive, locked
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import standardised_kernels
@@ -83,13 +83,13 @@ class BatchILE(Predictor):
     def predict_many(self, xs: Any) -> list[Any]:
         """An answer for each x."""
         block, ends = self._parsed().parse_many(xs)
-        return self._space.decode_rounds(self._estimates(block), ends)
+        return self._space.decode_rounds(without_rounding(self._estimates(block)), ends)
 
     @exclusive
     def predict_one(self, x: Any) -> Any:
         """The answer for x."""
         G = self._estimates(self._parsed().parse(x))
-        return self._space.decode_round(G)
+        return self._space.decode_round(without_rounding(G))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called."""

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import state
-from oskaar.arrays import Array, fit_columns, reach, spans
+from oskaar.arrays import Array, fit_columns, reach, spans, without_rounding
 from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
@@ -379,7 +379,7 @@ class OnlineLearner(Predictor):
         return memo[2:] if memo is not None and mark is not None and memo[:2] == (self.rounds, mark) else None
 
     def _decode(self, space: Space, G: Array) -> Any:
-        return space.decode_round(fit_columns(G, space.p))
+        return space.decode_round(without_rounding(fit_columns(G, space.p)))
 
     def _learn_round(self, block: Block, y: Any, asked: Asked | None = None, ticket: Any = None) -> Rounds:
         """Learn a round; what is accounted is the answer now, or the one that was given when it was asked."""
@@ -507,7 +507,8 @@ class OnlineLearner(Predictor):
         rows = spans(ends)
         for space, first, stop, end in together(spaces[:-1]):
             lo, hi = rows[first][0], rows[end - 1][1]
-            found = space.decode_rounds(fit_columns(G[lo:hi], space.p), [hi - lo for _, hi in rows[first:end]])
+            G_i = without_rounding(fit_columns(G[lo:hi], space.p))
+            found = space.decode_rounds(G_i, [hi - lo for _, hi in rows[first:end]])
             answers += found[: stop - first]
         return answers
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from oskaar import state, theory
-from oskaar.arrays import Array, fit_columns, panels
+from oskaar.arrays import Array, fit_columns, panels, without_rounding
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
@@ -70,7 +70,7 @@ class OSKAAR(OnlineLearner):
         answers: list[Any] = []
         for (first, last), inside in panels(ends, PANEL):
             G = self._engine.each(block.part(first, last), inside)
-            answers += self._space.decode_rounds(fit_columns(G, self._space.p), inside)
+            answers += self._space.decode_rounds(without_rounding(fit_columns(G, self._space.p)), inside)
         return answers
 
     @exclusive

@@ -24,21 +24,19 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-
-_GRID = 2.0**40
-"""Scores are rounded to this part of the largest: differences of whole numbers are exact, ties stay ties."""
+from oskaar.losses.base import first_best, near
 
 
 def best_tree(S: Array) -> tuple[int, ...]:
     """The heads (head of token 1, ..., head of token n) of the best tree with one root, for scores of any sign.
 
     S: (n + 1, n + 1), S[h, d] for head h (0 is the root) and dependent d; the diagonal and column 0 are ignored.
-    The optimum is exact for scores rounded to 2^-40 of the largest; of equal trees it gives always the same one.
+    Equal heads (`losses.base.near`) go to the first, so that of equal trees it is always the same one.
 
     >>> best_tree(np.array([[0, 9, 9, 1], [0, 0, 5, 4], [0, 4, 0, 3], [0, 0, 0, 0]]))
     (0, 1, 1)
     """
-    T = _rounded(np.asarray(S, dtype=float).T)  # T[d, h]: the arcs into d are a row
+    T, slack = _prepared(np.asarray(S, dtype=float).T)  # T[d, h]: the arcs into d are a row
     n = len(T) - 1
     arcs = np.arange((n + 1) ** 2).reshape(n + 1, n + 1)  # which arc of S a score stands for: d (n + 1) + h
     wish = [0] * (2 * n)  # the arc that each node wants: tokens 1..n, then contracted cycles
@@ -46,31 +44,32 @@ def best_tree(S: Array) -> tuple[int, ...]:
     node, nodes, path = list(range(n + 1)), n + 1, [1]
     while True:
         d = path[-1]
-        h = 1 + int(T[d, 1:].argmax())
-        if T[d, h] == -np.inf:  # all tokens are one
+        most = T[d, 1:].max()
+        if most == -np.inf:  # all tokens are one
             wish[node[d]] = int(arcs[d, 0])
             return _expanded(wish, parent, node[d], n)
+        h = 1 + int((T[d, 1:] >= most - slack).argmax())
         wish[node[d]] = int(arcs[d, h])
-        T[d] -= T[d, h]  # (2)
+        T[d] -= most  # (2)
         if h not in path:
             path.append(h)
             continue
         start = path.index(h)
         cycle = path[start:]
-        _contract(T, arcs, cycle)
+        _contract(T, arcs, cycle, slack)
         for token in cycle:
             parent[node[token]] = nodes
         node[h], nodes = nodes, nodes + 1
         del path[start + 1 :]
 
 
-def _contract(T: Array, arcs: Any, cycle: list[int]) -> None:
+def _contract(T: Array, arcs: Any, cycle: list[int], slack: float) -> None:
     """Make a cycle one token, in the place of its first: the best arcs into any of it, and out of any of it."""
     first, rest = cycle[0], cycle[1:]
     every, members = np.arange(len(T)), np.array(cycle)
-    into = members[T[members].argmax(axis=0)]
+    into = members[first_best(T[members].T, slack)]
     T[first], arcs[first] = T[into, every], arcs[into, every]
-    out = members[T[:, members].argmax(axis=1)]
+    out = members[first_best(T[:, members], slack)]
     T[:, first], arcs[:, first] = T[every, out], arcs[every, out]
     T[:, rest] = -np.inf
     T[first, first] = -np.inf
@@ -94,12 +93,11 @@ def _expanded(wish: list[int], parent: list[int], top: int, n: int) -> tuple[int
     return tuple(heads[1:])
 
 
-def _rounded(T: Array) -> Array:
-    """Whole numbers in proportion to the scores, with no arc from a token to itself, nor into the root."""
+def _prepared(T: Array) -> tuple[Array, float]:
+    """The scores with no arc from a token to itself, and what counts as equal."""
     T = T.copy()
     np.fill_diagonal(T, 0.0)
     T[0] = 0.0
-    largest = np.abs(T).max()
-    T = np.rint(T / largest * _GRID) if largest > 0 else T
+    slack = float(near(T.reshape(1, -1))[0, 0])
     np.fill_diagonal(T, -np.inf)
-    return T
+    return T, slack

@@ -260,15 +260,31 @@ def require_hashable(y: Any, what: str) -> Any:
     return y
 
 
-def first_best(scores: Array) -> Any:
-    """The place of the largest score in each row (n, k): the first of those that are equal up to rounding.
+_SAME = 1e-10
 
-    Equal scores then give the same answer however the estimate was computed.
+
+def near(G: Array, unit: float = 1.0) -> Array:
+    """How far apart scores made of the rows of G (n, p) may be and still be equal, (n, 1): the tie rule of decoders.
+
+    1e-10 of the largest |g| in the row; `unit` is the size of the coefficients of g in a score. What is equal goes to
+    the first answer, so that the order of a sum, a replay or another BLAS does not change it.
+
+    >>> near(np.array([[3.0, -5.0]]))
+    array([[5.e-10]])
+    """
+    slack: Array = unit * _SAME * np.abs(G).max(axis=1, keepdims=True, initial=0.0)
+    return slack
+
+
+def first_best(scores: Array, slack: Array | float | None = None) -> Any:
+    """The place of the largest score in each row (n, k): the first of those that are `near` it.
+
+    slack: what counts as equal, (n, 1), where scores are sums that may cancel: near(G) of what they are made of.
 
     >>> first_best(np.array([[0.1 + 0.2, 0.3], [0.0, 1.0]]))
     array([0, 1])
     """
-    slack = 1e-12 * np.abs(scores).max(axis=1, keepdims=True)
+    slack = near(scores) if slack is None else slack
     return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
 
 

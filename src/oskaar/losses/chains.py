@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best
+from oskaar.losses.base import Loss, Names, Space, first_best, near
 from oskaar.losses.markov import LearnedChain
 from oskaar.losses.viterbi import best_path, reachable
 
@@ -115,7 +115,9 @@ class Sequence(Loss):
         """The best allowed sequence; what has been learned of transitions is the learner's, not the loss's."""
         scores = np.asarray(g)[:, : len(self.symbols)]
         penalties = self.penalties()
-        return self.named(first_best(scores) if penalties is None else best_path(scores, *penalties))
+        return self.named(
+            first_best(scores, near(scores.reshape(1, -1))) if penalties is None else best_path(scores, *penalties)
+        )
 
     def optimum(self, y: Any) -> float:
         """0, unless y is not allowed."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Space, first_best, one_hot
+from oskaar.losses.base import Loss, Space, first_best, near, one_hot
 from oskaar.losses.numbers import as_numbers, require_size
 
 
@@ -213,7 +213,7 @@ class SeenAngles(Space):
         areas = np.cumsum(self._heights(G) * self.gaps, axis=1)
         gains = areas[:, :-1] - areas[:, -1:] / 2
         turns = np.concatenate([self.lines, self.lines + np.pi])
-        best = first_best(np.concatenate([gains, -gains], axis=1))
+        best = first_best(np.concatenate([gains, -gains], axis=1), near(G))
         answers = np.where(G.any(axis=1), turns[best], 0.0)
         return [math.remainder(answer, 2 * math.pi) for answer in answers]
 

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, enclosing_radius, first_best, one_hot, require_hashable, widest
+from oskaar.losses.base import (
+    Loss,
+    Names,
+    Space,
+    enclosing_radius,
+    first_best,
+    near,
+    one_hot,
+    require_hashable,
+    widest,
+)
 from oskaar.threads import one_thread
 
 _PAIRS = 1000
@@ -202,7 +212,7 @@ class CostMatrix(Loss):
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:
         """The output of the smallest <psi(z), g> for each row."""
-        return [self._outputs.names[i] for i in first_best(-G @ self._psi.T)]
+        return [self._outputs.names[i] for i in first_best(-G @ self._psi.T, near(G, float(np.abs(self._psi).max())))]
 
     def optimum(self, y: Any) -> float:
         """The smallest cost in the label's column."""

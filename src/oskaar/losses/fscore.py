@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Space, first_best
+from oskaar.losses.base import Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of, top
 from oskaar.threads import one_thread
 
@@ -140,6 +140,7 @@ class F1(SubsetLoss):
         Q = self.gains(m, sizes)
         U, V = cross(Q) if min(Q.shape) > _MANY else (None, Q)
         step = max(1, _CHUNK // max(1, len(m) * self.n_labels))
+        slack = near(np.column_stack([empty, H.reshape(len(H), len(sizes) * self.n_labels)]))
         best = np.empty(len(H), dtype=int)
         scores = np.empty((len(H), self.n_labels))
         for lo in range(0, len(H), step):
@@ -147,20 +148,20 @@ class F1(SubsetLoss):
             columns = len(block) * self.n_labels
             flat = block.transpose(1, 0, 2).reshape(len(sizes), columns)  # all rows in one matrix product
             S = (V @ flat if U is None else U @ (V @ flat)).reshape(len(m), len(block), self.n_labels)
-            best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step])
+            best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step], slack[lo : lo + step])
         for found in np.unique(best):
             rows = best == found
             scores[rows] = self.gains([max(found, 1)], sizes)[0] @ H[rows]
-        return sets_of(top(scores, best)) if len(H) else []
+        return sets_of(top(scores, best, slack)) if len(H) else []
 
-    def _best_sizes(self, S: Array, m: Any, empty: Array) -> Any:
+    def _best_sizes(self, S: Array, m: Any, empty: Array, slack: Array) -> Any:
         """For scores S (m, n, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
         S.sort(axis=2)
         last = (np.arange(self.n_labels) >= self.n_labels - m[:, None]).astype(float)
         sums = np.einsum("mnk,mk->nm", S, last)
         if self.at_least == 0:
             m, sums = np.append(0, m), np.concatenate([empty[:, None], sums], axis=1)
-        return m[first_best(sums)]
+        return m[first_best(sums, slack)]
 
     def space(self) -> Space:
         """Only the sizes seen."""

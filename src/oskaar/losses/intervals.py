@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Space, first_best, one_hot
+from oskaar.losses.base import Space, first_best, near, one_hot
 
 
 class Sloped(Protocol):
@@ -75,7 +75,9 @@ class Slope:
         dips = (left < 0) & (right > 0) & (rises > 0) & self.inside
         way = np.divide(-left, rises, out=np.zeros_like(left), where=dips)
         candidates = np.concatenate([np.tile(self.points, (len(G), 1)), self.points[:-1] + way], axis=1)
-        best = first_best(-np.concatenate([risks, risks[:, :-1] + left * way / 2], axis=1))
+        best = first_best(
+            -np.concatenate([risks, risks[:, :-1] + left * way / 2], axis=1), near(G, float(self.gaps.sum()))
+        )
         answers: Array = candidates[np.arange(len(G)), best]
         return answers
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import first_best
+from oskaar.losses.base import first_best, near
 from oskaar.threads import one_thread
 
 _STARTS = 6
@@ -69,10 +69,10 @@ def on_circle(angles: Array, G: Array) -> Array:
     V = (G * (cuts - np.pi)).sum(axis=1, keepdims=True) + 2 * np.pi * np.cumsum(G, axis=1)
     W = 4 * np.pi * np.cumsum(G * cuts, axis=1)
     ends = np.append(cuts[1:], cuts[0] + 2 * np.pi)
-    convex = 1e-14 * np.abs(G).sum(axis=1, keepdims=True) < B
+    convex = near(G) < B
     middle = np.divide(V, B, out=np.zeros_like(V), where=convex)
     Z = np.where(convex, np.clip(middle, cuts, ends), cuts)
-    best = first_best(-(B * Z**2 - 2 * V * Z + W))
+    best = first_best(-(B * Z**2 - 2 * V * Z + W), near(G, 4 * np.pi**2))
     found: Array = Z[np.arange(len(G)), best]
     return found
 
@@ -88,7 +88,7 @@ def on_sphere(Y: Array, D: Array, G: Array) -> Array:
 @one_thread
 def best_label(Y: Array, D: Array, G: Array) -> Array:
     """The best of the labels and their opposites for each row."""
-    found: Array = np.concatenate([Y, -Y])[first_best(-_risks_of_labels(D, G))]
+    found: Array = np.concatenate([Y, -Y])[first_best(-_risks_of_labels(D, G), near(G, np.pi**2))]
     return found
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.base import near
 from oskaar.threads import one_thread
 
 MOST_BY_SUBSETS = 14
@@ -41,7 +42,7 @@ def best_orders(A: Array, time_limit: float | None = None) -> tuple[Any, Array]:
     """
     m, n = A.shape[:2]
     gaps = np.zeros(m)
-    slack = 1e-12 * np.abs(A).sum(axis=(1, 2))
+    slack = near(A.reshape(m, n * n))[:, 0]
     wins = (slack[:, None, None] < A).sum(axis=2)
     orders = np.argsort(-wins, axis=1, kind="stable")
     settled = (np.take_along_axis(wins, orders, axis=1) == np.arange(n)[::-1]).all(axis=1)  # (a)
@@ -154,7 +155,7 @@ def by_programming(A: Array, time_limit: float | None = None) -> tuple[Any, floa
 def improved(A: Array, order: Any) -> Any:
     """An order that no move of one item makes better; O(n^2) a move."""
     order = np.array(order)
-    slack = 1e-12 * np.abs(A).sum()
+    slack = float(near(A.reshape(1, -1))[0, 0])
     while True:
         steps = A[np.ix_(order, order)]  # moving place a before or after places in between
         ahead = np.cumsum(np.tril(steps, -1)[:, ::-1], axis=1)[:, ::-1]  # [a, b]: a moved up to b < a

@@ -150,7 +150,7 @@ class SeenChains(Space):
     def _best_places(self, W: Array, values: Array) -> Any:
         """Equation (1) for weights W (m, p): where in `values` the best F_1 <= ... <= F_{n-1} are, (m, n - 1)."""
         m, everything = len(W), np.arange(len(values))
-        tilt = 1e-12 * np.abs(W).sum(axis=1, keepdims=True) * values  # what is equal up to rounding: the least
+        tilt = 1e-10 * np.abs(W).sum(axis=1, keepdims=True) * values  # what is equal up to rounding: the least
         least, firsts = np.zeros((m, 1)), []
         for w, F in zip(self.loss.steps, self._shares.view.T, strict=True):
             h = w * _distances(W, F, values) + tilt + least  # (1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names
+from oskaar.losses.base import Loss, Names, first_best, near
 
 
 class PermutationLoss(Loss):
@@ -105,9 +105,8 @@ class Matching(PermutationLoss):
 
     since <psi(z), phi(y)> = sum_i w_i (1/n - [z_i = y_i]). All |psi(z)| are equal and psi averages to 0 over
     z, so that 0 is the best centre and c_delta = 1 - 1/n; the diameter is sqrt(2 - 2/n), for matchings that differ
-    everywhere. Decoding is a linear assignment with the costs
-    -sqrt(w_i) g_i, O(n^3), for any sign; what is equal up to 1e-11 of the largest cost leaves i with the i-th
-    partner where it can, as does the answer before the first round.
+    everywhere. Decoding is a linear assignment with the costs -sqrt(w_i) g_i, O(n^3), for any sign; of equal
+    matchings the first in the dictionary wins, as before the first round.
     n is the number of partners, for 0..n-1, or a list of them; `weights` are costs of a mistake at each i, rescaled.
 
     >>> loss = Matching(3, weights=[2, 1, 1])
@@ -144,28 +143,90 @@ class Matching(PermutationLoss):
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best matching for each row."""
         costs = -np.sqrt(self.weights)[:, None] * np.reshape(G, (len(G), self.n, self.n))
-        return self.tuples(assigned(costs))
+        return self.tuples(assigned(costs, near(G)))
 
 
-def assigned(costs: Array) -> Any:
+def assigned(costs: Array, slack: Array) -> Any:
     """For each of many (n, n) tables of costs, of any sign, the columns of the cheapest assignment.
 
-    What is equal up to rounding must not depend on the rounding: a fixed table, least on the diagonal and
-    1e-11 of the largest cost in size, decides between equals. Where the cheapest columns of the rows are all
-    different they are the answer, for many tables at once; each other table is an assignment of its own.
+    Of those that are equal, up to `slack` (m, 1) for each row, the first in the dictionary. Where the first cheapest
+    columns of the rows are all different they are that one, for many tables at once.
 
-    >>> assigned(np.zeros((1, 3, 3)))
+    >>> assigned(np.array([[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]), np.array([[1e-10]]))
     array([[0, 1, 2]])
+    """
+    m, n = costs.shape[:2]
+    found = first_best(-costs.reshape(m * n, n), np.repeat(slack, n, axis=0)).reshape(m, n)
+    for i in np.flatnonzero((np.sort(found, axis=1) != np.arange(n)).any(axis=1)):
+        found[i] = _first_assignment(costs[i], float(slack[i, 0]))
+    return found
+
+
+def _first_assignment(costs: Array, slack: float) -> Any:
+    """The first of the cheapest assignments, out of one of them.
+
+    Row i would take the column of row j at a loss of E_ij. The assignment is the cheapest, so that no cycle of these
+    gains, and shortest ways u through them exist: all E_ij + u_i - u_j >= 0. The cheapest assignments are those
+    that use only pairs where this is 0 (complementary slackness).
     """
     from scipy.optimize import linear_sum_assignment
 
-    n = costs.shape[1]
-    steps = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
-    steps += np.modf(np.arange(n * n).reshape(n, n) * 0.6180339887498949)[0] / 2  # below the least step, and generic
-    scale = np.abs(costs).max(axis=(1, 2), keepdims=True)
-    tilted = costs + 1e-11 * np.where(scale > 0, scale, 1.0) * steps / n**2
-    found = np.argmin(tilted, axis=2)
-    clashes = (np.sort(found, axis=1) != np.arange(n)).any(axis=1)
-    for i in np.flatnonzero(clashes):
-        found[i] = linear_sum_assignment(tilted[i])[1]
-    return found
+    n = len(costs)
+    columns = linear_sum_assignment(costs)[1]
+    E = costs[:, columns] - costs[np.arange(n), columns][:, None]
+    u = np.zeros(n)
+    for _ in range(n):  # Bellman and Ford
+        shorter = np.minimum(u, (E + u[:, None]).min(axis=0))
+        if (u - shorter).max() <= slack / n:
+            break
+        u = shorter
+    tight = np.empty((n, n), dtype=bool)
+    tight[:, columns] = E + u[:, None] - u <= 2 * slack
+    return first_matching(tight, columns.tolist()) if tight.sum() > n else columns
+
+
+def first_matching(allowed: Any, columns: list[int]) -> list[int]:
+    """The first in the dictionary of the perfect matchings of rows and columns, where `columns` is one of them.
+
+    >>> first_matching(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=bool), [1, 0, 2])
+    [0, 2, 1]
+    """
+    choices = [np.flatnonzero(row).tolist() for row in allowed]
+    columns, rows = list(columns), [0] * len(columns)
+    for row, column in enumerate(columns):
+        rows[column] = row
+    for first in range(len(columns)):
+        for wanted in choices[first]:
+            if wanted >= columns[first]:
+                break
+            ways = _way(choices, rows, first, rows[wanted], columns[first])
+            if ways is not None:
+                for row, column in [(first, wanted), *ways]:
+                    columns[row], rows[column] = column, row
+                break
+    return columns
+
+
+def _way(
+    choices: list[list[int]], rows: list[int], first: int, start: int, free: int
+) -> list[tuple[int, int]] | None:
+    """New columns for row `start` and those that it drives out, down to the column `free`; rows to `first` stay."""
+    if start <= first:
+        return None
+    came: dict[int, tuple[int, int]] = {}  # row: (the row that drove it out, the column that this one took)
+    todo, seen = [start], {start}
+    while todo:
+        row = todo.pop()
+        for column in choices[row]:
+            if column == free:
+                way = [(row, column)]
+                while row != start:
+                    row, column = came[row]
+                    way.append((row, column))
+                return way
+            after = rows[column]
+            if after > first and after not in seen:
+                seen.add(after)
+                came[after] = (row, column)
+                todo.append(after)
+    return None

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.base import near
 
 _RATIO = (np.sqrt(3) - 1) / 4
 A2, B2 = float(1 / (1 + _RATIO)), float(_RATIO / (1 + _RATIO))
@@ -59,7 +60,7 @@ def read_ball(G: Array, R: float) -> tuple[Array, Array]:
 
 def means(V: Array, B: Array) -> tuple[Array, Any]:
     """(V / B, where B > 0), 0 where it is not; a B that is 0 up to rounding counts as 0."""
-    convex = 1e-14 * np.abs(V).max(axis=1, initial=0.0, keepdims=True) < B
+    convex = near(V) < B
     return np.divide(V, B, out=np.zeros_like(V), where=convex), convex[:, 0]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, first_best
+from oskaar.losses.base import Loss, Names, first_best, near
 
 
 class Ordinal(Loss):
@@ -61,7 +61,7 @@ class Ordinal(Loss):
     def decode_many(self, G: Array) -> list[Any]:
         """The level of the smallest score, for each row."""
         gains = np.concatenate([np.zeros((len(G), 1)), np.cumsum(G, axis=1)], axis=1)
-        first = first_best(gains[:, self._from_middle])
+        first = first_best(gains[:, self._from_middle], near(G))
         return [self.levels.names[i] for i in self._from_middle[first]]
 
     def scored(self, G: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Space, first_best, one_hot
+from oskaar.losses.base import Space, first_best, near, one_hot
 from oskaar.losses.subsets import SubsetLoss, sets_of
 from oskaar.threads import one_thread
 
@@ -80,7 +80,7 @@ class Jaccard(SubsetLoss):
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The best set for each row."""
         places = self.grid @ (1 << np.arange(self.n_labels))
-        return sets_of(self.grid[first_best((G @ self._codes.T)[:, places])] > 0)
+        return sets_of(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
 
     def space(self) -> Space:
         """The sets seen."""
@@ -146,7 +146,7 @@ class SeenSets(Space):
         """The best set for each row, or, for many labels, a good one."""
         if not self.loss.listed:
             return [self._search(g) for g in G]
-        best = first_best(G @ self.gains.view.T)
+        best = first_best(G @ self.gains.view.T, near(G))
         return sets_of(self.loss.grid[best] > 0)
 
     def optimum(self, y: Any) -> float:
@@ -178,7 +178,7 @@ class SeenSets(Space):
         allowed = [i for y, i in self.positions.items() if self.loss.allows(y)]
         default = self.loss.indicators([self.loss.nearest(frozenset())])
         starts = np.vstack([default, self.Y.view[allowed]])
-        z = starts[first_best((similarity(starts, self.Y.view) @ g)[None, :])[0]]
+        z = starts[first_best((similarity(starts, self.Y.view) @ g)[None, :], near(g[None, :]))[0]]
         columns = np.vstack([self.Y.view.T, np.zeros((1, self.p))])  # the last is no label
         while self._improve(z, g, columns):
             pass
@@ -192,7 +192,7 @@ class SeenSets(Space):
             m = z.sum() - (removed >= 0) + (added >= 0)
             union = m[:, None] + sizes - after
             J = np.divide(after, union, out=np.ones_like(after), where=union > 0)
-            best = int(first_best((J @ g)[None, :])[0])
+            best = int(first_best((J @ g)[None, :], near(g[None, :]))[0])
             if best > 0:
                 z[removed[best]] *= removed[best] < 0
                 z[added[best]] += added[best] >= 0

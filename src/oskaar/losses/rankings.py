@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.base import near
 from oskaar.losses.matchings import Matching, PermutationLoss, assigned
 
 
@@ -175,7 +176,7 @@ class Footrule(RankingLoss):
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best assignment of items to ranks, for each row."""
         costs = -(np.reshape(G, (len(G), self.n, self.n - 1)) @ self._signs.T)
-        return self.tuples(np.argsort(assigned(costs), axis=1))
+        return self.tuples(assigned(costs.transpose(0, 2, 1), near(G)))
 
 
 class PositionHamming(RankingLoss, Matching):
@@ -190,7 +191,7 @@ class PositionHamming(RankingLoss, Matching):
 
 
 def sorted_items(G: Array) -> Any:
-    """The columns of each row from the largest to the smallest; those equal up to rounding in their own order.
+    """The columns of each row from the largest to the smallest; those that are `near` in their own order.
 
     >>> sorted_items(np.array([[0.3, 0.5, 0.1 + 0.2]]))
     array([[1, 0, 2]])
@@ -198,7 +199,7 @@ def sorted_items(G: Array) -> Any:
     G = np.asarray(G, dtype=float)
     order = np.argsort(-G, axis=1, kind="stable")
     falling = np.take_along_axis(G, order, axis=1)
-    drops = -np.diff(falling, axis=1) > 1e-12 * np.abs(G).max(axis=1, keepdims=True, initial=0.0)
+    drops = -np.diff(falling, axis=1) > near(G)
     groups = np.zeros(G.shape, dtype=int)
     np.put_along_axis(groups, order[:, 1:], np.cumsum(drops, axis=1), axis=1)
     return np.argsort(groups, axis=1, kind="stable")

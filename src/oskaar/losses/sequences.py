@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, first_best
+from oskaar.losses.base import Loss, Names, first_best, near
 
 
 class SequenceHamming(Loss):
@@ -71,7 +71,8 @@ class SequenceHamming(Loss):
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""
-        best = first_best(G.reshape(len(G) * self.length, len(self.symbols))).reshape(len(G), self.length)
+        slack = np.repeat(near(G), self.length, axis=0)
+        best = first_best(G.reshape(len(slack), len(self.symbols)), slack).reshape(len(G), self.length)
         return [tuple(row) for row in self.symbols.array[best].tolist()]
 
     def optimum(self, y: Any) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best, one_hot
+from oskaar.losses.base import Loss, Space, first_best, near, one_hot
 from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
 from oskaar.threads import one_thread
 
@@ -91,7 +91,7 @@ class SimplexL2(_Distributions):
         W, convex = means(V, B)
         Z = projections(W + 1 / self.n)
         concave = ~convex & G.any(axis=1)
-        Z[concave] = np.eye(self.n)[first_best(V[concave])]
+        Z[concave] = np.eye(self.n)[first_best(V[concave], near(G[concave]))]
         return list(Z)
 
 
@@ -134,8 +134,9 @@ class Hellinger(_Distributions):
     def decode_many(self, G: Array) -> list[Array]:
         """Normalised squares of positive parts, and vertices."""
         largest = G.max(axis=1, keepdims=True)
-        S = np.divide(np.maximum(G, 0.0), largest, out=np.ones_like(G), where=largest > 0)
-        vertices = (largest[:, 0] <= 0) & G.any(axis=1)
+        positive = near(G) < largest
+        S = np.divide(np.maximum(G, 0.0), largest, out=np.ones_like(G), where=positive)
+        vertices = ~positive[:, 0] & G.any(axis=1)
         S[vertices] = np.eye(self.n)[first_best(G[vertices])]
         squares = S**2
         return list(squares / squares.sum(axis=1, keepdims=True))
@@ -230,7 +231,7 @@ class SeenDistributions(Space):
         uniform = np.full(self.n, 1 / self.n)
         if self.p == 0:
             return [uniform.copy() for _ in G]
-        best = first_best(G @ self._overlaps.view.T)
+        best = first_best(G @ self._overlaps.view.T, near(G))
         return list(np.where(G.any(axis=1, keepdims=True), self._candidates.view[best], uniform))
 
     def optimum(self, y: Any) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, spans
-from oskaar.losses.base import Loss
+from oskaar.losses.base import Loss, near
 
 Mask = NDArray[np.bool_]
 
@@ -172,7 +172,7 @@ class SubsetHamming(SubsetLoss):
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
         """The labels with a positive coordinate, cut or filled up to the limits, for each row."""
-        positive = 1e-12 * np.abs(G).max(axis=1, keepdims=True) < G
+        positive = near(G) < G
         counts = positive.sum(axis=1)
         sizes = np.clip(counts, self.at_least, self.at_most)
         cut = np.flatnonzero(sizes != counts)
@@ -218,15 +218,15 @@ class PrecisionAtK(SubsetHamming):
         return f"PrecisionAtK({self.n_labels}, k={self.k})"
 
 
-def top(S: Array, sizes: Any) -> Mask:
-    """The places of the largest `sizes[i]` scores of each row; the first of those that are equal up to rounding.
+def top(S: Array, sizes: Any, slack: Array | None = None) -> Mask:
+    """The places of the largest `sizes[i]` scores of each row; the first of those that are `near`, by `slack` (n, 1).
 
     >>> top(np.array([[0.3, 0.1 + 0.2, 0.5], [0.0, 0.0, -1.0]]), [2, 1]).astype(int)
     array([[1, 0, 1],
            [1, 0, 0]])
     """
     m = np.asarray(sizes)[:, None]
-    slack = 1e-12 * np.abs(S).max(axis=1, keepdims=True)
+    slack = near(S) if slack is None else slack
     last = np.take_along_axis(np.sort(S, axis=1), S.shape[1] - np.maximum(m, 1), axis=1)
     sure = last + slack < S
     tied = (last - slack <= S) & ~sure

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, enclosing_radius, first_best, one_hot, require_hashable, widest
+from oskaar.losses.base import Loss, Space, enclosing_radius, first_best, near, one_hot, require_hashable, widest
 from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
@@ -202,7 +202,9 @@ class SeenLabels(Space):
         """The candidate of the least weighted loss, None while there is none."""
         if not self.pool:
             return [None] * len(G)
-        return [self.pool[i] for i in first_best(-G @ self.costs.T)]
+        return [
+            self.pool[i] for i in first_best(-G @ self.costs.T, near(G, float(np.abs(self.costs).max(initial=0.0))))
+        ]
 
     def optimum(self, y: Any) -> float:
         """The least Delta(z, y) over the pool."""

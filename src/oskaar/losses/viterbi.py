@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.base import near
 
 _ROOM = 2**17
 """How many sums of pairs are kept at a time to look for the first best."""
@@ -30,7 +31,7 @@ def best_path(scores: Array, pair: Array, start: Array, end: Array) -> Any:
     """
     n, k = scores.shape
     into = np.ascontiguousarray(pair.T)
-    slack = 1e-12 * n * float(np.abs(scores).max())
+    slack = n * float(near(scores.reshape(1, -1))[0, 0])
     back = np.zeros((n, k), dtype=np.intp)
     value = scores[0] + start
     for lo in range(1, n, step := max(1, _ROOM // k**2)):

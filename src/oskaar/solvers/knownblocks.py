@@ -120,7 +120,7 @@ class KnownBlock(StackBlock):
         (_, L, n, p), i = self.C.shape, np.arange(self.n)[:, None, None]
         each = (where[:, None] * L + np.arange(L)[:, None]) * n + i
         d = self.d.ravel().take(each)[..., None]
-        estimates: Array = self.means.reshape(-1, p).take(each, axis=0)
+        estimates: Array = self.means.reshape(self.d.size, p).take(each, axis=0)
         estimates /= d * d  # (1)
         return estimates[..., : self.p]
 
