@@ -82,8 +82,9 @@ def replay(
 
     An oskaar learner runs in blocks: the factorisation of all rounds is one Cholesky, so T rounds of honest
     predict-then-learn cost about one batch fit, and memory is the learner's own. Its numbers equal the
-    loop's to 1e-10. Any other object with `predict_one` and `learn_one` (a River model, a baseline) is run
-    in a loop, with its answers judged by `loss`.
+    loop's to 1e-10, and none depends on its own label or on a later one, to the last bit. Any other object
+    with `predict_one` and `learn_one` (a River model, a baseline) is run in a loop, with its answers judged
+    by `loss`.
 
     progress: called with the number of rounds done and the mean loss so far, a few times a second or less.
     keep_estimates: False saves the memory of `estimates`.
