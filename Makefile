@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
 
-.PHONY: demo docs test test-slow lint bench plots theory study clean
+.PHONY: demo docs test test-blas test-slow fuzz lint bench plots theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -27,6 +27,15 @@ lint: $(STAMP)-dev
 
 test: lint
 	$(RUN) -m pytest -n 2 -q
+
+# The default suite with the code that OpenBLAS has for other processors: CORES="Prescott Haswell Zen SkylakeX"
+CORES ?= Prescott Haswell Zen
+test-blas: $(STAMP)-dev
+	for core in $(CORES); do echo "== $$core"; OPENBLAS_CORETYPE=$$core $(RUN) -m pytest -n 2 -q || exit 1; done
+
+# Property tests on examples that no run has seen, 20 times as many; a failure prints how to see it again.
+fuzz: $(STAMP)-dev
+	$(RUN) -m pytest -n 2 -q --hypothesis-profile=fuzz
 
 test-slow: $(STAMP)-dev
 	$(RUN) -m pytest -q -m "slow or not slow"

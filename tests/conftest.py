@@ -2,12 +2,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-settings.register_profile(
-    "oskaar", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
-)
+COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("oskaar", derandomize=True, max_examples=40, **COMMON)  # the same examples in every run
+settings.register_profile("fuzz", derandomize=False, max_examples=40, print_blob=True, **COMMON)  # new ones
 settings.load_profile("oskaar")
+
+MORE = 20
+"""How many times the examples of a default run `make fuzz` tries."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """With --hypothesis-profile=fuzz: property tests alone, with more examples each."""
+    if config.getoption("--hypothesis-profile") != "fuzz":
+        return
+    kept = [item for item in items if is_hypothesis_test(getattr(item, "obj", None))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+    for item in kept:
+        test = getattr(item.obj, "__func__", item.obj)
+        own = test._hypothesis_internal_use_settings
+        if own.max_examples < 40 * MORE:  # a test with parameters is here several times
+            test._hypothesis_internal_use_settings = settings(own, max_examples=MORE * own.max_examples)
 
 
 @pytest.fixture
