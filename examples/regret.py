@@ -14,7 +14,7 @@ import numpy as np
 
 from oskaar import OSKAAR, SALAMI, kernels, losses, replay
 
-LENGTHS, SEEDS, WORLDS = (250, 500, 1000, 2000, 4000), 4, 4
+LENGTHS, SEEDS, LAWS = (250, 500, 1000, 2000, 4000), 4, 4
 LAMS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 KERNEL, LOSS = kernels.Gaussian(0.5) + 1.0, losses.ZeroOne(2)
 matplotlib.rcParams["svg.hashsalt"] = "oskaar"  # the same file from the same numbers
@@ -25,8 +25,8 @@ def stream(T, seed):
     rng = np.random.default_rng(seed)
     X, centres = rng.uniform(-1, 1, size=(T, 2)), rng.uniform(-1, 1, size=(30, 2))
     K = kernels.Gaussian(0.5)(X, centres)
-    world = np.arange(T) * WORLDS // T
-    values = np.take_along_axis(K @ rng.normal(size=(30, WORLDS)), world[:, None], axis=1)[:, 0]
+    law = np.arange(T) * LAWS // T
+    values = np.take_along_axis(K @ rng.normal(size=(30, LAWS)), law[:, None], axis=1)[:, 0]
     return X, (values > 0).astype(int).tolist()
 
 
@@ -49,14 +49,14 @@ def main():
         left.plot(rounds, longest.mean(axis=0), color=color, label=name)
         left.fill_between(rounds, longest.min(axis=0), longest.max(axis=0), color=color, alpha=0.15, lw=0)
         final = np.array([regret[T][:, -1] for T in LENGTHS])
-        mean, spread = final.mean(axis=1), final.std(axis=1)
+        mean, spread = final.mean(axis=1), final.std(axis=1, ddof=1)
         exponent = np.polyfit(np.log(LENGTHS[1:]), np.log(mean[1:]), 1)[0]
         print(f"{name}: regret {mean.round(1).tolist()} at T = {list(LENGTHS)}, about T^{exponent:.2f}", flush=True)
         right.errorbar(
             LENGTHS, mean, spread, color=color, marker="o", capsize=3, label=f"about $T^{{{exponent:.2f}}}$"
         )
-    for change in range(1, WORLDS):
-        left.axvline(change * LENGTHS[-1] / WORLDS, color="0.6", lw=0.8, ls=":")
+    for change in range(1, LAWS):
+        left.axvline(change * LENGTHS[-1] / LAWS, color="0.6", lw=0.8, ls=":")
     left.set(xlabel="round", ylabel="regret", title=f"T = {LENGTHS[-1]}, changes dotted, {SEEDS} seeds")
     right.set(xlabel="length T of the stream", ylabel="regret at T", title="three changes, whatever T")
     right.set(xscale="log", yscale="log")
