@@ -98,12 +98,20 @@ def test_salami_has_it_all(run, tmp_path):
     assert f"salami {result['mean_loss']:.4f}" in found.text
     for name, mean in result["baselines"].items():
         assert f"{name} {mean:.4f}" in found.text
-    assert re.search(r"1 found: from round 8\d", found.text)
     assert re.search(
         r"loss 1 in round \d+, line \d+ x x1 = -?[\d.]+, x2 = -?[\d.]+ y (up|down) z (up|down)", found.text
     )
     assert result["learner"] in found.text
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_a_change_is_named(run, rng):
+    """The test of changes needs 200 rounds before it can find one."""
+    X = rng.normal(size=(340, 2)).round(3)
+    y = [("up", "down")[int((x[0] > 0) != (t >= 260))] for t, x in enumerate(X)]
+    lines = ["x1,x2,y", *(f"{a},{b},{label}" for (a, b), label in zip(X, y))]
+    found = outline(run("\n".join(lines) + "\n")[3])
+    assert re.search(r"1 found: from round 2(5[5-9]|6\d)", found.text)
 
 
 def test_every_figure_is_one_of_plotly(run):
