@@ -106,7 +106,7 @@ def test_salami_has_it_all(run, tmp_path):
 
 
 def test_a_change_is_named(run, rng):
-    """The test of changes needs 200 rounds before it can find one."""
+    """The test of changes needs more than 200 rounds before it can find one."""
     X = rng.normal(size=(340, 2)).round(3)
     y = [("up", "down")[int((x[0] > 0) != (t >= 260))] for t, x in enumerate(X)]
     lines = ["x1,x2,y", *(f"{a},{b},{label}" for (a, b), label in zip(X, y))]

@@ -23,7 +23,8 @@ What is proved, with `rate` the false alarms a round:
   are at most rate n in expectation, for every n and any pace of the switches: alarms have to wait for 0.2 / rate
   rounds, of which at most a third may be after the switch (tests/test_change_points.py has the inequality).
 All else is measured (benchmarks/change_points.py): blocks of a sticky stream are neither independent nor normal. What
-is not covered are rare bursts, such as 10 odd labels every few hundred rounds: up to 1.2 rate there, simulated.
+is not covered are rare bursts, such as 10 odd labels every few hundred rounds: up to 1.2 rate there, simulated with
+earlier thresholds.
 
 The test knows the losses of experts alone: neither the weights of the mixture nor its rate eta enter.
 """

@@ -91,7 +91,7 @@ class SALAMI(OnlineLearner):
         With a window there are no regressions. Where there is company, and a round is one row, parts of the mixture
         are also judged by what their own answers cost (`learners.jury`).
     false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
-        `change_points` needs 0.2 / false_alarms rounds before it can find one (`learners.change_points`).
+        `change_points` needs about 72 + 0.2 / false_alarms rounds before it can find one.
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami,
     and to untuned_salami there where nothing is given.
@@ -164,8 +164,8 @@ class SALAMI(OnlineLearner):
         """When the law of the stream changed: the first round of each new law, when the alarm came, and the evidence.
 
         A calibrated test on the losses of restarts, with about `false_alarms` a round or fewer where nothing changes
-        (`learners.change_points` says what is proved and what is measured). It needs 0.2 / false_alarms rounds since
-        the first, or the last alarm, and restarts that live for 72 rounds or more.
+        (`learners.change_points` says what is proved and what is measured). It needs about 72 + 0.2 /
+        false_alarms rounds since the first, or the last alarm, and restarts that live for more than 72 rounds.
 
         >>> from oskaar import SALAMI, losses
         >>> learner = SALAMI(losses.ZeroOne("ab"))
