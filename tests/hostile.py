@@ -54,7 +54,7 @@ def zeros(shape):
 def streamed(pieces):
     """A file whose manifest comes in pieces, and is never whole in memory."""
     file, total = io.BytesIO(), hashlib.sha256()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         with archive.open("manifest.json", "w") as member:
             for piece in pieces:
                 total.update(piece)
@@ -158,10 +158,10 @@ ATTACKS = {
     "deep lists": lambda: in_learner(chained(100_000, "list"), "OSKAAR", "rounds"),
     "brackets": lambda: manifest(b"[", 1_000_000, b"]" * 1_000_000),
     "84 million []": lambda: manifest(b"[],", 84_000_000, b"[]"),
-    "28 million {}": lambda: manifest(b"{},", 28_000_000, b"{}"),
-    "100 million numbers": lambda: manifest(b"0,", 100_000_000, b"0"),
+    "a million {}": lambda: manifest(b"{},", 1_000_000, b"{}"),
+    "5 million numbers": lambda: manifest(b"0,", 5_000_000, b"0"),
     "texts that are wide": lambda: manifest(b'"' + b"a" * 70_000 + b'\\u1234",', 1000, b"0"),
-    "brackets after a backslash": lambda: manifest(b'"\\\\",[],', 20_000_000, b"0"),
+    "brackets after a backslash": lambda: manifest(b'"\\\\",[],', 2_000_000, b"0"),
     "a growing array": lambda: state([{"growing": [0, 2**40, 2**40]}], [0], [zeros((2, BIG))]),
     "room to grow": lambda: state([{"growing": [0, 2**40, 2**40]}], [0], [zeros((2, BIG // 4))]),
     "a sheet": lambda: state([{"sheet": [0, 2**40, 2**40]}], [0], [zeros((2, BIG // 4))]),
@@ -185,7 +185,7 @@ ATTACKS = {
     "a long name": lambda: state([{"type": "x" * 20_000_000}], [0]),
     "a long kind": lambda: state([{"x" * 20_000_000: 0}], [0]),
     "a large number": lambda: state([{"int": "0x" + "f" * 10_000_000}, {"set": [[0]] * 1000}], [1]),
-    "digits": lambda: manifest(b"9" * 4000 + b",", 20_000, b"0"),
+    "digits": lambda: manifest(b"9" * 4000 + b",", 17_000, b"0"),
     "sizes that are no numbers": lambda: streamed(
         [b'{"format":2,"arrays":[],"root":0,"nodes":[{"growing":[0,NaN,1e999]}]}']
     ),
@@ -197,8 +197,8 @@ def quiet(data):
     """What became of a file: a name of an error, or of a class."""
     try:
         return type(oskaar.from_bytes(data)).__name__
-    except StateError:
-        return "refused"
+    except StateError as error:
+        return f"refused, {error!s:.70}"
     except Exception as error:
         return f"{type(error).__name__}: {error!s:.60}"
 
@@ -227,7 +227,7 @@ def attack():
         seconds = time.process_time() - since
         signal.alarm(0)
         resource.setrlimit(resource.RLIMIT_AS, limits)
-        print(f"{became} ({seconds:.2f} s)", flush=True)
+        print(f"{became} ({seconds:.2f} s of CPU)", flush=True)
         del data
 
 
@@ -385,7 +385,7 @@ def fuzz(seed, count):
         became = quiet(data)
         slowest = max(slowest, time.process_time() - since)
         signal.alarm(0)
-        print(became, flush=True)
+        print(became.split(",")[0], flush=True)
     print(f"slowest {slowest:.2f} s", file=sys.stderr)
 
 
