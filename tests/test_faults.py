@@ -62,8 +62,11 @@ def test_what_a_kill_leaves_is_written_over(tmp_path):
         pid = os.fork()
         if pid == 0:
             os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
-            OSKAAR(losses.ZeroOne(2)).save(path)
-        os.waitpid(pid, 0)
+            try:
+                OSKAAR(losses.ZeroOne(2)).save(path)
+            finally:
+                os._exit(1)
+        assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
         assert [p.name for p in tmp_path.iterdir()] == [".learner.oskaar.0.tmp"]
     OSKAAR(losses.ZeroOne(2)).save(path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
