@@ -21,8 +21,8 @@ from __future__ import annotations
 from oskaar.theory.dimension import dimension_bound
 from oskaar.theory.dynamic import abrupt_regret
 from oskaar.theory.numbers import require
-from oskaar.theory.prescriptions import abrupt_lam, drift_lam, drift_pieces
-from oskaar.theory.salami import PROJECTED_ETA
+from oskaar.theory.prescriptions import drift_lam, drift_pieces
+from oskaar.theory.salami import PROJECTED_ETA, salami_abrupt_bound
 from oskaar.theory.stationary import comparison_bound
 
 
@@ -73,7 +73,6 @@ def geometric_abrupt_bound(
     `theory.salami_abrupt_bound` with P = 1 + (V_0 - 1) J(T - V_0 + 1) intervals in place of V_0, also in
     lam = sqrt(T / P): the first interval starts at round 1, and no other is longer than T - V_0 + 1 rounds.
 
-    >>> from oskaar.theory import salami_abrupt_bound
     >>> geometric_abrupt_bound(100, 0.5, 1.0, V_0=1, norm=1.0) == salami_abrupt_bound(100, 0.5, 1.0, V_0=1, norm=1.0)
     True
     >>> geometric_abrupt_bound(100, 0.5, 1.0, V_0=3, norm=1.0) == salami_abrupt_bound(100, 0.5, 1.0, V_0=9, norm=1.0)
@@ -81,11 +80,8 @@ def geometric_abrupt_bound(
     """
     require(V_0=V_0, least=1)
     require(T=T, least=V_0)
-    require(misfit=misfit)
     P = min(T, 1 + (V_0 - 1) * geometric_pieces(T - V_0 + 1))
-    lam = abrupt_lam(T, P)
-    regret = abrupt_regret(T, lam, P, kappa, eta, dimension_bound(T, kappa, lam), P * norm**2, kinds)
-    return comparison_bound(T, c_delta, regret + misfit)
+    return salami_abrupt_bound(T, c_delta, kappa, P, norm, eta, kinds, misfit)
 
 
 def geometric_drift_bound(
