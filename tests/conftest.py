@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,16 @@ def pytest_collection_modifyitems(config, items):
         own = test._hypothesis_internal_use_settings
         if own.max_examples < 40 * MORE:  # a test with parameters is here several times
             test._hypothesis_internal_use_settings = settings(own, max_examples=MORE * own.max_examples)
+
+
+@pytest.fixture(autouse=True)
+def same_handler():
+    """Whatever a test does, the next one finds the handler of ctrl-C as it was."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    after = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+    assert after is before
 
 
 @pytest.fixture

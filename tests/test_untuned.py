@@ -133,7 +133,7 @@ def test_salami_is_the_definition(restarts, data, X, project, window):
 @pytest.mark.parametrize("loss", [losses.Kendall(4), losses.Ordinal(5)], ids=repr)
 def test_panels_that_speak_by_scores(loss, rng):
     """Where scores are linear in x the jury hears them; with a kernel of one's own, those of the whole."""
-    X = rng.normal(size=(70, 3))
+    X = rng.normal(size=(50, 3))
     S = X @ rng.normal(size=(3, 4)) + [0.3, 0.0, -0.2, 0.1]
     ranked = isinstance(loss, losses.Kendall)
     ys = [tuple(np.argsort(-s).tolist()) if ranked else int(np.clip(np.rint(2 + s[0]), 0, 4)) for s in S]

@@ -87,11 +87,11 @@ class writing(uninterrupted):
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._learner._torn = True
+        vars(self._learner)["_torn"] = True  # not by __setattr__, which might fail with the handler in place
 
     def __exit__(self, *error: object) -> None:
         if error[0] is None:
-            self._learner._torn = False
+            vars(self._learner)["_torn"] = False
         super().__exit__(*error)
 
 
