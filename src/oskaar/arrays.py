@@ -57,7 +57,7 @@ def random_signs(rows: int, columns: int, seed: int = 0) -> Array:
 
 
 def without_rounding(G: Array) -> Array:
-    """Estimates (n, p) for decoding: a row below 1e-14 is 0, and has the answer of 0.
+    """Estimates (n, p) for decoding: a row below 1e-12 is 0, and has the answer of 0.
 
     |phi| <= 1, so that this little is what rounding leaves where labels cancel; decoders look at proportions alone.
 
@@ -65,7 +65,7 @@ def without_rounding(G: Array) -> Array:
     array([[0.e+00, 0.e+00],
            [1.e-17, 1.e+00]])
     """
-    felt = np.abs(G).max(axis=1, initial=0.0) > 1e-14
+    felt = np.abs(G).max(axis=1, initial=0.0) > 1e-12
     return G if felt.all() else np.where(felt[:, None], G, 0.0)
 
 
