@@ -145,8 +145,8 @@ def slots(bits=16, first=24_000, top=21):
     """Ints with hashes of their own that meet in a dict of 2^bits slots: each tries thousands that are taken.
 
     CPython looks for a free slot at i = hash, then at 5 i + 1 + (hash >> 5), 5 i + 1 + (hash >> 10), ..., modulo
-    2^bits. `first` ints fill the orbit of 0 under i -> 5 i + 1; then come ints that go through taken slots alone until
-    nothing of their hash is left, and from there on along that orbit.
+    2^bits. `first` ints fill the orbit of 0 under i -> 5 i + 1; then come ints that go through taken slots alone
+    until nothing of their hash is left, and from there on along that orbit.
     """
     mask, orbit = 2**bits - 1, [0]
     while len(orbit) < first:
