@@ -139,6 +139,30 @@ def partials(count):
 
 
 COLLIDING = [PRIME * i for i in range(1, 20_000)]
+
+
+def slots(bits=16, first=24_000, top=21):
+    """Ints with hashes of their own that meet in a dict of 2^bits slots: each tries thousands that are taken.
+
+    CPython looks for a free slot at i = hash, then at 5 i + 1 + (hash >> 5), 5 i + 1 + (hash >> 10), ..., modulo
+    2^bits. `first` ints fill the orbit of 0 under i -> 5 i + 1; then come ints that go through taken slots alone
+    until nothing of their hash is left, and from there on along that orbit.
+    """
+    mask, orbit = 2**bits - 1, [0]
+    while len(orbit) < first:
+        orbit.append(5 * orbit[-1] + 1 & mask)
+    place = np.full(mask + 1, first)
+    place[orbit] = np.arange(first)
+    ints = np.arange(mask + 1, 2**top)
+    i, left = ints & mask, ints.copy()
+    while len(left) and left.max():
+        taken = place[i] < first
+        ints, left = ints[taken], left[taken] >> 5
+        i = 5 * i[taken] + 1 + left & mask
+    order = np.argsort(place[i], kind="stable")[: 2 * mask // 3 - first]
+    return orbit + ints[order].tolist()
+
+
 BIG = 12_000_000
 
 ATTACKS = {
@@ -167,6 +191,7 @@ ATTACKS = {
     "a sheet": lambda: state([{"sheet": [0, 2**40, 2**40]}], [0], [zeros((2, BIG // 4))]),
     "colliding ints": lambda: state([{"set": COLLIDING}], [0]),
     "colliding keys": lambda: state([{"dict": [[i, 0] for i in COLLIDING]}], [0]),
+    "colliding slots": lambda: state([{"dict": [[i, 0] for i in slots()]}], [0]),
     "colliding tuples": lambda: state(
         [*({"tuple": [i]} for i in COLLIDING), {"frozenset": [[i] for i in range(len(COLLIDING))]}], [len(COLLIDING)]
     ),

@@ -1,6 +1,11 @@
 """No answer depends on its own label or on a later one: to the last bit, whatever the learner and the structure."""
 
+import json
 import random
+from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
+from io import StringIO
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -9,10 +14,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, features, kernels, losses, replay
+from oskaar.cli import main
 from oskaar.learners.jury import mixed
 from oskaar.solvers.chunks import TILE, in_turn
+from oskaar.threads import one_thread
 
 WIDTH = 3
+COSTS = [[0, 1, 4], [1, 0, 1], [4, 2, 0]]
 
 
 def point(seed, dim=3):
@@ -30,6 +38,14 @@ def some(seed, k):
 
 def distance(z, y):
     return abs(z - y) / 40
+
+
+def tree(draw, n):
+    """Heads of a tree on n tokens: each but the root hangs on a token that comes before it in a random order."""
+    order, heads = draw.sample(range(n), n), [0] * n
+    for i in range(1, n):
+        heads[order[i]] = 1 + draw.choice(order[:i])
+    return tuple(heads)
 
 
 LOSSES = {
@@ -57,15 +73,22 @@ LOSSES = {
     "distributions": (lambda: losses.TotalVariation(3), shares),
     "ordered": (lambda: losses.OrderedWasserstein(3), shares),
     "Hellinger": (lambda: losses.Hellinger(3), shares),
+    "transport": (lambda: losses.Wasserstein(COSTS), shares if find_spec("ot") else lambda s: np.eye(3)[s % 3]),
 }
-"""Structures, with a label for each whole number."""
+"""Structures, with a label for each whole number. Without POT, transport is between certainties and the mean."""
 
 PARTS = {
-    "sequences": lambda: losses.Sequence("abc"),
-    "transitions": lambda: losses.Sequence("abc", transitions="learned"),
-    "rows": lambda: losses.PerRow(losses.ZeroOne(3)),
+    "sequences": (lambda: losses.Sequence("abc"), lambda draw, n: tuple(draw.choices("abc", k=n)), 1),
+    "transitions": (
+        lambda: losses.Sequence("abc", transitions="learned"),
+        lambda draw, n: tuple(draw.choices("abc", k=n)),
+        1,
+    ),
+    "rows": (lambda: losses.PerRow(losses.ZeroOne(3)), lambda draw, n: tuple(draw.choices(range(3), k=n)), 1),
+    "documents": (lambda: losses.Documents(2), lambda draw, n: tuple(draw.choices(range(3), k=n)), 1),
+    "trees": (losses.DependencyTree, tree, 2),
 }
-"""Structures of rounds with several rows."""
+"""Structures of rounds with several parts, a label for so many of them, and the power of it that are rows."""
 
 KERNEL = kernels.Gaussian(1.5)
 """Without an intercept: estimates of 0 are ties that any rounding would settle."""
@@ -110,7 +133,7 @@ LEARNERS |= {f"OSKAAR, {name}": lambda loss, m=m: OSKAAR(loss, features=m()) for
 LEARNERS |= {f"SALAMI, {name}": lambda loss, m=m: SALAMI(loss, features=m(), lam=1.0) for name, m in MAPS.items()}
 
 
-def inputs(T, kind, seed):
+def inputs(T, kind, seed, power=1):
     """Rows, some of them equal, some with nothing in common with the others."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 2, size=(T, WIDTH)) * rng.choice([1.0, 0.37, 40.0], size=(T, 1))
@@ -119,7 +142,7 @@ def inputs(T, kind, seed):
     if kind == "dicts":
         return [{f"w{j}": float(v) for j, v in enumerate(x) if v} | {f"only{i}": 1.0} for i, x in enumerate(X)]
     if kind == "parts":
-        sizes = [1 + i % 3 for i in range(T)]
+        sizes = [(1 + i % 3) ** power for i in range(T)]
         return [x * rng.choice([1.0, 0.5], size=(n, 1)) for n, x in zip(sizes, X, strict=True)]
     return X
 
@@ -187,18 +210,18 @@ def cases(draw, rounds):
 
 def drawn(loss, kind, T, seed):
     """Two streams of labels."""
-    rng = random.Random(seed)
+    draw = random.Random(seed)
     if kind == "parts":
-        symbols = range(3) if loss == "rows" else "abc"
-        return [[tuple(rng.choice(symbols) for _ in range(1 + i % 3)) for i in range(T)] for _ in range(2)]
-    return [[LOSSES[loss][1](rng.randrange(10**6)) for _ in range(T)] for _ in range(2)]
+        return [[PARTS[loss][1](draw, 1 + i % 3) for i in range(T)] for _ in range(2)]
+    return [[LOSSES[loss][1](draw.randrange(10**6)) for _ in range(T)] for _ in range(2)]
 
 
 def check_case(case):
     learner, loss, kind, T, before, t, seed, how = case
     ys, others = drawn(loss, kind, T, seed)
-    made = (PARTS[loss] if kind == "parts" else LOSSES[loss][0])()
-    check(lambda: LEARNERS[learner](made), inputs(T, kind, seed), ys, others, before, t, how)
+    make, _, power = PARTS[loss] if kind == "parts" else (*LOSSES[loss], 1)
+    made = make()
+    check(lambda: LEARNERS[learner](made), inputs(T, kind, seed, power), ys, others, before, t, how)
 
 
 @settings(max_examples=40)
@@ -212,6 +235,11 @@ def check_case(case):
 @example(("OSKAAR", "F1", "dense", 19, 0, 15, 2, "replay"))
 @example(("OSKAAR, reproject", "Jaccard", "dense", 47, 0, 36, 103, "replay"))
 @example(("OSKAAR", "classes seen", "dense", 60, 0, 30, 0, "replay"))
+@example(("OSKAAR", "trees", "parts", 24, 0, 14, 0, "replay"))
+@example(("SALAMI, budget", "trees", "parts", 20, 0, 11, 0, "loop"))
+@example(("SALAMI", "documents", "parts", 24, 0, 14, 0, "replay"))
+@example(("OSKAAR, budget", "documents", "parts", 40, 5, 21, 0, "replay"))
+@example(("SALAMI, budget", "transport", "dense", 40, 0, 21, 0, "replay"))
 def test_no_answer_depends_on_labels_to_come(case):
     check_case(case)
 
@@ -248,6 +276,7 @@ def test_random_labels_of_unrelated_rows_cannot_be_told(settings_, intercept):
 @given(
     st.integers(0, 20), st.integers(1, TILE + 2), st.integers(2, 30), st.booleans(), st.booleans(), st.integers(0, 99)
 )
+@one_thread
 def test_columns_that_labels_bring_do_not_round_the_others(known, new, rows, parts, shifted, seed):
     rng = np.random.default_rng(seed)
     L, Phi = np.tril(rng.normal(size=(rows, rows))), rng.normal(size=(rows, known + new))
@@ -270,3 +299,205 @@ def test_a_mean_of_estimates_is_rounded_by_coordinate(experts, rows, p, seed):
     np.testing.assert_allclose(whole, np.einsum("nk,knp->np", weights, E), atol=1e-12)
     for width in range(1, p):
         np.testing.assert_array_equal(mixed(weights, E[:, :, :width].copy()), whole[:, :width])
+
+
+@pytest.mark.parametrize("learner", ["OSKAAR", "SALAMI", "SALAMI, budget", "SALAMI, company"])
+def test_no_plan_of_transport_depends_on_labels_to_come(learner):
+    pytest.importorskip("ot", reason="POT, the extra `transport`, is not installed")
+    for how, t in product(("replay", "loop"), (0, 17)):
+        check_case((learner, "transport", "dense", 30, 0, t, 5, how))
+
+
+# ---------------------------------------------------------------- what is built on learners
+
+
+def check_models(models, X, ys, others, t, sizes, predict, learn):
+    """Two models of one setting, one after the other, that learn in pieces; labels are others from round t on."""
+    ends = np.cumsum(sizes).clip(max=len(ys)).tolist()
+    found = []
+    for model, labels in zip(models, (ys, ys[:t] + others[t:]), strict=True):
+        said = []
+        for lo, hi in pairwise([0, *ends]):
+            said += predict(model, X[lo:hi]) if hi > lo else []
+            if hi > lo:
+                learn(model, X[lo:hi], labels[lo:hi])
+        found.append(said[: t + 1])
+    assert len(found[0]) == t + 1
+    assert json.dumps(found[0]) == json.dumps(found[1]), f"labels differ from round {t} on"
+
+
+SETTINGS = [
+    {"learner": "oskaar"},
+    {"learner": "oskaar", "budget": 9},
+    {"learner": "salami"},
+    {"learner": "salami", "budget": 9},
+    {"learner": "salami", "kernel": KERNEL, "options": {"restarts": "geometric"}},
+]
+"""Of the estimators for scikit-learn."""
+
+
+def sklearn_face(name, settings_):
+    """An estimator, a label for each whole number, and what the first call takes besides."""
+    from oskaar import sklearn as faces
+
+    return {
+        "classes": (faces.Classifier(**settings_), lambda s: s % 4, {"classes": range(4)}),
+        "labels": (faces.MultiLabelClassifier(**settings_), lambda s: [s & 1, s >> 1 & 1, s >> 2 & 1], {}),
+        "vectors": (faces.VectorRegressor(low=-1, high=1, **settings_), lambda s: np.sin([s, 2 * s]).tolist(), {}),
+    }[name]
+
+
+def check_sklearn(name, settings_, T, t, seed):
+    from sklearn.base import clone
+
+    model, label, more = sklearn_face(name, settings_)
+    draw = random.Random(seed)
+    ys, others = ([label(draw.randrange(10**6)) for _ in range(T)] for _ in range(2))
+    ys[0] = others[0] = label(1)
+
+    def predict(model, X):
+        return model.predict(X).tolist() if hasattr(model, "learner_") else [None] * len(X)
+
+    def learn(model, X, y):
+        model.partial_fit(X, y, **more)
+
+    sizes = [1] + [draw.choice([1, 2, 7, 20]) for _ in range(T)]
+    check_models([model, clone(model)], inputs(T, "dense", seed), ys, others, t, sizes, predict, learn)
+
+
+@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: " ".join(map(str, s.values())))
+@pytest.mark.parametrize("name", ["classes", "labels", "vectors"])
+def test_no_answer_of_an_estimator_depends_on_labels_to_come(name, settings_):
+    pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn, an extra, is not installed")
+    check_sklearn(name, settings_, 40, 25, seed=3)
+
+
+def river_face(name, make):
+    """A maker of models, all with one learner for their setting, and a label for each whole number."""
+    from oskaar import river as faces
+
+    def named(values):
+        return dict(zip("uvw", values, strict=False))
+
+    loss, face, label = {
+        "classes": (losses.ZeroOne(), faces.Classifier, lambda s: "abcd"[s % 4]),
+        "labels": (losses.F1(3), faces.MultiLabelClassifier, lambda s: named([bool(s >> j & 1) for j in range(3)])),
+        "numbers": (losses.Squared(1, -1, 1), faces.Regressor, lambda s: float(np.sin(s))),
+        "vectors": (
+            losses.Squared(2, -1, 1),
+            faces.MultiTargetRegressor,
+            lambda s: named(np.sin([s, 2 * s]).tolist()),
+        ),
+        "rankings": (losses.Kendall(4), faces.Structured, LOSSES["rankings"][1]),
+    }[name]
+    learner = make(loss)
+    return lambda: face(learner), label
+
+
+def check_river(name, learner, T, t, seed):
+    from river import preprocessing
+
+    make, label = river_face(name, LEARNERS[learner])
+    draw = random.Random(seed)
+    ys, others = ([label(draw.randrange(10**6)) for _ in range(T)] for _ in range(2))
+
+    def predict(model, xs):
+        return [(model.predict_one(x), model.predict_proba_one(x) if name == "classes" else None) for x in xs]
+
+    def learn(model, xs, ys):
+        for x, y in zip(xs, ys, strict=True):
+            model.learn_one(x, y)
+
+    models = [preprocessing.StandardScaler() | make() for _ in range(2)]
+    rows = [{f"x{j}": v for j, v in enumerate(x)} for x in inputs(T, "dense", seed).tolist()]
+    check_models(models, rows, ys, others, t, [1] * T, predict, learn)
+
+
+IN_RIVER = ["OSKAAR, untuned", "OSKAAR, budget", "SALAMI, untuned, budget", "SALAMI, budget", "SALAMI, geometric"]
+
+
+@pytest.mark.parametrize("learner", IN_RIVER)
+def test_no_answer_in_river_depends_on_labels_to_come(learner):
+    pytest.importorskip("river", reason="River is not installed")
+    for name in ("classes", "labels", "numbers", "vectors", "rankings"):
+        check_river(name, learner, 14, 9, seed=3)
+
+
+TABLES = {
+    "classes": (["y"], lambda s: ["abcd"[s % 4]], []),
+    "classes after classes": (["y"], lambda s: ["abcd"[s % 4]], ["--lags", "2"]),
+    "labels": (["label_a", "label_b"], lambda s: [s & 1, s >> 1 & 1], ["--y", "label_*"]),
+    "levels": (["y"], lambda s: [1 + s % 5], []),
+    "numbers": (["y"], lambda s: [round(float(np.sin(s)), 3)], []),
+    "numbers after numbers": (["y"], lambda s: [round(float(np.sin(s)), 3)], ["--lags", "1"]),
+    "medians": (["y"], lambda s: [s % 7 - 3], ["--loss", "pinball", "--low=-3", "--high=3"]),
+    "rankings": (["r1", "r2", "r3"], lambda s: (1 + np.random.default_rng(s).permutation(3)).tolist(), []),
+    "documents": (["y"], lambda s: [s % 3], ["--loss", "documents", "--group", "query", "--y", "y"]),
+}
+"""Columns of y, the cells for each whole number, and options."""
+
+WAYS = [
+    (),
+    ("--chunk", "1"),
+    ("--budget", "12"),
+    ("--learner", "oskaar", "--chunk", "7"),
+    ("--learner", "oskaar", "--budget", "12", "--standardise"),
+    ("--learner", "batch"),
+    ("--learner", "salami", "--lam", "0.3", "--kernel", "gaussian:2"),
+]
+
+
+def answers(folder, name, X, cells, options):
+    """The lines that `oskaar replay` writes for a table."""
+    columns = TABLES[name][0]
+    lines = [",".join(["query", *(f"x{j}" for j in range(WIDTH)), *columns])]
+    lines += [",".join(map(str, [i // 3, *x, *y])) for i, (x, y) in enumerate(zip(X, cells, strict=True))]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    arguments = ["replay", folder / "table.csv", "--out", folder / "answers", "--no-checkpoint", *options]
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
+        code = main([str(argument) for argument in arguments])
+    assert code == 0, said.getvalue()
+    return [json.loads(line) for line in (folder / "answers").read_text().splitlines()]
+
+
+def check_table(folder, name, way, T, t, seed):
+    """Labels from line t on are others: answers up to round t are the same, and losses before it."""
+    _, label, options = TABLES[name]
+    draw = random.Random(seed)
+    ys, others = ([label(draw.randrange(10**6)) for _ in range(T)] for _ in range(2))
+    X = inputs(T, "dense", seed).round(6).tolist()
+    one, other = (answers(folder, name, X, cells, [*options, *way]) for cells in (ys, ys[:t] + others[t:]))
+    assert len(one) == len(other) == (T // 3 if name == "documents" else T)
+    round_ = t // 3 if name == "documents" else t
+    assert one[:round_] == other[:round_]
+    assert one[round_]["prediction"] == other[round_]["prediction"]
+
+
+@pytest.mark.parametrize("i", range(len(TABLES)), ids=list(TABLES))
+def test_no_answer_on_the_command_line_depends_on_labels_to_come(i, tmp_path):
+    """In tables of 45 rows the first 9 may set a range: labels differ after them."""
+    for way, t in ((WAYS[i % len(WAYS)], 9), (WAYS[(i + 3) % len(WAYS)], 31)):
+        check_table(tmp_path, list(TABLES)[i], way, 45, t, seed=i)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(st.data())
+def test_no_answer_of_a_face_depends_on_labels_to_come(tmp_path_factory, data):
+    seed = data.draw(st.integers(0, 2**31))
+    face = data.draw(st.sampled_from(["sklearn", "river", "command line"]))
+    if face == "command line":
+        name, way = data.draw(st.sampled_from(sorted(TABLES))), data.draw(st.sampled_from(WAYS))
+        T = 3 * data.draw(st.integers(10, 60))
+        first = 100 if T >= 100 else T // 5
+        check_table(tmp_path_factory.mktemp("tables"), name, way, T, data.draw(st.integers(first, T - 1)), seed)
+        return
+    pytest.importorskip(face)
+    T = data.draw(st.integers(2, 80))
+    t = data.draw(st.integers(1, T - 1))
+    if face == "sklearn":
+        name = data.draw(st.sampled_from(["classes", "labels", "vectors"]))
+        check_sklearn(name, data.draw(st.sampled_from(SETTINGS)), T, t, seed)
+    else:
+        name = data.draw(st.sampled_from(["classes", "labels", "numbers", "vectors", "rankings"]))
+        check_river(name, data.draw(st.sampled_from(IN_RIVER)), T, t, seed)

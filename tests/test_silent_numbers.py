@@ -134,12 +134,12 @@ RATIOS = (1e-5, 2e-6, 2e-7, 5e-8, 2e-9, 1e-10, 1e-13, 1e-17)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ["offset", "graded", "smooth"])
 def test_an_accepted_round_is_right(mode, kind):
-    """Whatever lam / k(x, x) is, six digits or an error; a lam of 1e-5 k(x, x) is never refused."""
+    """Whatever lam / k(x, x) is, six digits or an error; 5e-8 k(x, x) is enough, with all restarts 2e-6."""
     for ratio in RATIOS:
         for chunks in (False, True) if mode in ("exact", "features") else (False,):
             error, accepted = largest_error(mode, kind, ratio, 40, chunks)
             assert error < 1e-6, (ratio, chunks, error)
-            if ratio > 1e-6:
+            if ratio > (1e-6 if mode == "all" else 4e-8):
                 assert accepted == 40
             if ratio < 1e-8 and kind != "graded":
                 assert accepted < 40
@@ -150,14 +150,46 @@ def test_an_accepted_round_is_right(mode, kind):
 @pytest.mark.parametrize("kind", ["spread", "offset", "walk", "graded", "smooth", "equal"])
 def test_long_accepted_rounds_are_right(mode, kind):
     """At the limit, for 400 rounds."""
-    for ratio in (1.1e-6, 1.1e-7):
+    for ratio in (1.1e-6, 3.1e-8):
         for chunks in (False, True) if mode in ("exact", "features") else (False,):
             assert largest_error(mode, kind, ratio, 400, chunks)[0] < (1e-5 if mode == "all" else 1e-6)
 
 
+@pytest.mark.parametrize("spread", [1.0, 80.0])
+def test_features_around_a_thousand(spread):
+    """A linear kernel and lam = 0.1, against fractions: accepted, and right."""
+    rng = np.random.default_rng(0)
+    X = (1000 + spread * rng.normal(size=(24, 2))).round(3)
+    ys = (X[:, 0] > X[:, 1]).astype(int).tolist()
+    learner, G = OSKAAR(BINARY, kernels.Linear() + 1.0, lam=0.1), []
+    for x, y in zip(X, ys, strict=True):
+        G.append(learner.estimate(x))
+        learner.learn_one(x, y)
+    rows_ = [[fractions.Fraction(float(v)) for v in x] for x in X]
+    K = [[1 + sum(a * b for a, b in zip(x, z, strict=True)) for z in rows_] for x in rows_]
+    expected = kaar_of_fractions(K, BINARY.space().embed_many(ys).tolist(), fractions.Fraction(0.1))
+    np.testing.assert_allclose(np.array(G), expected, atol=1e-7)
+
+
+def kaar_of_fractions(K, Phi, lam):
+    """g_hat_t(x_t) at every round t, without rounding: L D L^T of K + lam I row by row, and C = L^-1 Phi."""
+    L, D, C, G = [], [], [], []
+    for t, k in enumerate(K):
+        row = []
+        for s in range(t):
+            row.append((k[s] - sum(row[j] * D[j] * L[s][j] for j in range(s))) / D[s])
+        m = [sum(row[j] * C[j][i] for j in range(t)) for i in range(len(Phi[0]))]
+        d = k[t] + lam - sum(row[j] ** 2 * D[j] for j in range(t))
+        G.append([float(lam / d * v) for v in m])
+        L.append(row)
+        D.append(d)
+        C.append([fractions.Fraction(v) - u for v, u in zip(Phi[t], m, strict=True)])
+    return np.array(G)
+
+
 def test_nystrom_is_right():
     """Features on a dictionary, at the limit, against the same dictionary in 80 bits."""
-    X, lam = rows("smooth", 80, 1.0), 2.2e-7
+    X, lam = rows("smooth", 80, 1.0), 6.2e-8
     ys = (np.sin(3 * X[:, 0]) > 0).astype(int).tolist()
     learner = OSKAAR(BINARY, kernels.Gaussian() + 1, lam, budget=40)
     atoms, Z = [], np.zeros((80, 80), dtype=Long)

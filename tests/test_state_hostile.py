@@ -1,11 +1,13 @@
 """Files that are damaged or hostile are refused with a StateError, and nothing in them is executed."""
 
 import io
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 import warnings
 import zipfile
 from pathlib import Path
@@ -415,13 +417,28 @@ def test_small_files_that_ask_for_much():
             "a long text shared",
         ],
         "more than 200 deep": ["deep tuples", "deep lists"],
-        "more work than its size explains": ["colliding ints", "colliding tuples", "one state for many objects"],
+        "more work than its size explains": [
+            *("colliding ints", "colliding keys", "colliding tuples", "one state for many objects")
+        ],
+        "keys that were chosen to collide": ["colliding slots"],
         "the manifest needs": ["84 million []", "a million {}", "texts that are wide"],
         "unpacks to": ["a growing array", "room to grow", "a sheet", "S0", "one long text"],
     }
     for reason, names in reasons.items():
         for name in names:
             assert any(f": {name}: refused, " in line and reason in line for line in lines), (reason, name)
+
+
+@pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
+def test_keys_that_take_long_are_refused(kind, monkeypatch):
+    """By a clock that goes on by so many seconds whenever it is asked."""
+    n = 2000
+    nodes = [{kind: [[i, i] for i in range(n)] if kind == "dict" else list(range(n))}, {"list": [[0], [0]]}]
+    data = together({"format": 2, "oskaar": "0", "arrays": [], "root": [1], "nodes": nodes}, [])
+    for seconds, match in ((0.0, "it holds a list"), (0.05, "chosen to collide")):
+        clock = itertools.count(0.0, seconds)
+        monkeypatch.setattr(time, "thread_time", clock.__next__)
+        refused(data, match)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")

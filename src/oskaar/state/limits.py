@@ -137,7 +137,8 @@ def require_hashable(things: list[Any], weights: list[int], limits: Limits) -> N
     limits.spend(int((equal * (equal - 1) // 2).sum()) * max(weights))
 
 
-PIECE = 2**12
+PIECE = 2**8
+"""Keys that go into a table between two looks at the clock."""
 
 
 def require_quick(done: int, since: float) -> None:
