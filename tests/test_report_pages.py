@@ -16,8 +16,7 @@ from oskaar import OSKAAR, losses, replay, reports
 from oskaar.cli import main
 from oskaar.cli.options import parse
 from oskaar.cli.report import Report
-from oskaar.cli.rounds import Rounds
-from oskaar.readers import read
+from oskaar.cli.settings import open_stream
 from oskaar.reports import drawing, figures, files
 
 RNG = np.random.default_rng(11)
@@ -225,7 +224,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
     (tmp_path / "a.csv").write_text(table())
     path = tmp_path / "report.html"
     options = parse(["replay", str(tmp_path / "a.csv"), "--report", str(path)])
-    report, rounds = Report(options), Rounds(read(options.file), options)
+    report, rounds = Report(options), open_stream(options)
     learner, stream = OSKAAR(rounds.labels.loss), list(rounds)
     recorder = report.recorder("oskaar", rounds, [])
     for half in (stream[:80], stream[80:]):
@@ -242,7 +241,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
 
 def test_without_plotly_nothing_starts(run, monkeypatch):
     monkeypatch.setattr(files, "find_spec", lambda name: None)
-    monkeypatch.setattr("oskaar.cli.replay.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     code, out, err, page = run(table())
     assert (code, out, page) == (2, "", None)
     assert err == "oskaar: a report needs plotly, which is not installed: pip install 'oskaar[report]'.\n"
@@ -252,7 +251,7 @@ def test_without_plotly_nothing_starts(run, monkeypatch):
     ("path", "words"), [("none/report.html", "No such file or directory"), (".", "Is a directory")]
 )
 def test_a_place_that_cannot_be_written_is_refused_first(tmp_path, capsys, monkeypatch, path, words):
-    monkeypatch.setattr("oskaar.cli.replay.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     (tmp_path / "a.csv").write_text(table())
     assert main(["replay", str(tmp_path / "a.csv"), "--report", str(tmp_path / path)]) == 2
     assert words in capsys.readouterr().err

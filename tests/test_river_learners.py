@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from oskaar import losses, replay
-from oskaar.cli import main, rivals
-from oskaar.cli.rivals import RIVALS, make_rival, suits
+from oskaar.cli import main, river_learners
+from oskaar.cli.river_learners import LEARNERS, make_river_learner, suits
 
 river = pytest.importorskip("river")
 
@@ -44,7 +44,7 @@ def test_every_kind_of_y(files, name, capsys):
 def test_all_of_them_by_one_word(files, capsys):
     assert main(["compare", str(files / "y.csv"), "--river", "--learner", "oskaar", "--lam", "0.1,1", "--json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)["learners"]}
-    assert names == {"oskaar lam=0.1", "oskaar lam=1", *RIVALS, "repeat-last", "most-frequent"}
+    assert names == {"oskaar lam=0.1", "oskaar lam=1", *LEARNERS, "repeat-last", "most-frequent"}
 
 
 def test_a_rival_is_the_river_model(files, capsys):
@@ -67,9 +67,9 @@ def test_named_values():
     xs = [{"colour": "red" if i % 2 else "blue", "n": float(i % 3)} for i in range(600)]
     ys = ["odd" if i % 2 else "even" for i in range(600)]
     loss = losses.ZeroOne()
-    for name in RIVALS:
+    for name in LEARNERS:
         n = 600 if name == "river-hat" else 60  # a tree takes its time
-        assert replay(make_rival(name, loss), xs[:n], ys[:n], loss=loss).losses[n // 2 :].mean() < 0.1
+        assert replay(make_river_learner(name, loss), xs[:n], ys[:n], loss=loss).losses[n // 2 :].mean() < 0.1
 
 
 def test_what_river_has_nothing_for(files, capsys, monkeypatch):
@@ -84,7 +84,7 @@ def test_what_river_has_nothing_for(files, capsys, monkeypatch):
     assert "River has no learner for Kendall" in capsys.readouterr().err
     assert main(["compare", str(path), "--learner", "river-svm"]) == 2
     assert "must be one of river-linear" in capsys.readouterr().err
-    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    monkeypatch.setattr(river_learners, "find_spec", lambda name: None)
     assert main(["compare", str(files / "y.csv"), "--river", "--learner", "oskaar"]) == 0
     assert "River is not installed" in capsys.readouterr().err
     assert main(["compare", str(files / "y.csv"), "--learner", "river-knn"]) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oskaar.readers.base import MAX_LINE, ReadError, Record, Table, within
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, within
 
 UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns of CoNLL-U."""

@@ -1,4 +1,4 @@
-"""Tables of costs: what answering z costs when the truth is y, from a file or written out."""
+"""Cost matrices: what answering z costs when the truth is y, from a file or written out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import csv
 import json
 from typing import Any
 
-from oskaar.readers import ReadError
-from oskaar.readers.base import value
+from oskaar.tabular.readers import ReadError
+from oskaar.tabular.readers.base import value
 
 Costs = tuple[list[list[float]], list[Any] | None, list[Any] | None]
 """The numbers, the names of the outputs (rows) and of the labels (columns), where there are any."""

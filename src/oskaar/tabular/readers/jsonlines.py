@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from oskaar.readers.base import ReadError, Record, Table, plain
+from oskaar.tabular.readers.base import ReadError, Record, Table, plain
 
 
 def read_jsonlines(name: str, lines: Iterator[str]) -> Table:

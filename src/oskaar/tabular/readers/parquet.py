@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from oskaar.readers.base import MAX_LINE, ReadError, Record, Table, plain, unique
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, plain, unique
 
 BATCH = 1024
 

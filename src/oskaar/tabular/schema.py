@@ -1,15 +1,48 @@
-"""Which columns are meant: names, patterns, and the first or last few."""
+"""The schema of a stream: which columns are x and y, what y means, and how columns are named."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from oskaar.readers import ReadError
+from oskaar.tabular.readers import ReadError
 
-LIKELY = ("label_*", "label", "labels", "y", "target", "class", "tags")
-"""Names that mostly are labels, tried in this order."""
+
+@dataclass(frozen=True)
+class Schema:
+    """How records become rounds. What is None is inferred from the first rows; columns are patterns (`matching`).
+
+    The fields are the options of `oskaar replay` with the same names.
+    """
+
+    y: str | None = None
+    """The columns of the label."""
+    x: str | None = None
+    """The columns of the input; None: all others."""
+    group: str | None = None
+    """Consecutive records with the same value in this column make one round of several rows."""
+    order: str | None = None
+    """The column to sort by; None: the order of the file."""
+    missing: str = "error"
+    """What a missing value does: "error", "skip" the row, or "zero" for inputs."""
+    standardise: bool = False
+    """Scale x by the rows so far."""
+    lags: int | None = None
+    """So many previous labels are inputs too."""
+    loss: str | None = None
+    classes: str | None = None
+    levels: str | None = None
+    low: float | None = None
+    high: float | None = None
+    n_labels: int | None = None
+    k: int | None = None
+    quantile: float = 0.5
+    degrees: bool = False
+    costs: str | None = None
+    limit: int | None = None
+    """At most so many rounds."""
 
 
 def split(patterns: str) -> list[str]:
@@ -40,7 +73,7 @@ def matching(patterns: str, columns: Sequence[str], option: str) -> list[str]:
 
 
 def matches(name: str, patterns: str) -> bool:
-    """Whether a column is named by patterns, for files whose columns come and go."""
+    """Whether a column is named by patterns, for files whose columns differ from record to record."""
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in split(patterns))
 
 

@@ -6,7 +6,7 @@ import html
 import re
 from pathlib import Path
 
-from oskaar.readers.base import MAX_LINE
+from oskaar.tabular.readers.base import MAX_LINE
 
 _LABEL = re.compile(r"<label\s+name\s*=\s*(\"[^\"]*\"|'[^']*')")
 

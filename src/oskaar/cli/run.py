@@ -1,8 +1,7 @@
-"""The loop: chunks of rounds, predicted and learned, with what came of them told on the way."""
+"""The loop over a stream: chunks of rounds, predicted and learned, with progress and checkpoints."""
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import suppress
 from itertools import islice
@@ -11,61 +10,56 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oskaar.cli.answers import Answers
-from oskaar.cli.checkpoint import Checkpoint
-from oskaar.cli.company import make_baselines
-from oskaar.cli.keeping import Keeper
-from oskaar.cli.rounds import Round, Rounds
-from oskaar.cli.stopping import Stopping
-from oskaar.cli.telling import say
-from oskaar.readers import ReadError
+from oskaar.cli.baselines import make_baselines
+from oskaar.cli.checkpoint import Checkpoint, Checkpointer
+from oskaar.cli.console import Progress
+from oskaar.cli.interrupts import Interrupts
+from oskaar.cli.settings import settings_of
 from oskaar.replays import replay
+from oskaar.tabular import ReadError, Round, Stream
 
 if TYPE_CHECKING:
     from oskaar.reports import Recorder
-
-MANY = 5000
-"""After so many exact rounds a budget is worth a word."""
 
 
 class Run:
     """A learner and the baselines on one stream; memory does not grow with the stream, but for the learner's own."""
 
-    def __init__(self, rounds: Rounds, learner: Any, baselines: bool, out: Answers | None = None) -> None:
-        self.rounds, self.learner, self.out = rounds, learner, out
+    def __init__(self, stream: Stream, learner: Any, options: Any) -> None:
+        self.stream, self.learner = stream, learner
+        self.out: Answers | None = None
+        self._settings = settings_of(options)
         self.parts: dict[str, Any] = {}
         """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
         self.observer: Recorder | None = None
-        self.loss = rounds.labels.loss
-        self._company = make_baselines(self.loss) if baselines else {}
+        self.loss = stream.labels.loss
+        self._baselines = make_baselines(self.loss) if options.baselines else {}
         self.count, self.warmup, self.total = 0, 0, 0.0
-        self.totals = dict.fromkeys(self._company, 0.0)
+        self.totals = dict.fromkeys(self._baselines, 0.0)
         self.seconds = 0.0
         self.interrupted = False
         self.whole = True
         """False while some rounds are learned and not yet counted."""
-        self.began, self._reading = 0, rounds.state()
+        self.began, self._reading = 0, stream.state()
 
-    def go(self, chunk: int, progress: Progress, keeper: Keeper | None = None) -> None:
+    def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
         start = time.perf_counter() - self.seconds
-        stream = iter(self.rounds)
+        rounds_left = iter(self.stream)
         try:
-            with Stopping() as stopping:
-                while rounds := list(islice(stream, self.observer.chunk(chunk) if self.observer else chunk)):
-                    with stopping.whole():
+            with Interrupts() as interrupts:
+                while rounds := list(islice(rounds_left, self.observer.chunk(chunk) if self.observer else chunk)):
+                    with interrupts.whole():
                         self._learn(rounds)
                         self.seconds = time.perf_counter() - start
                     progress.show(self)
-                    if keeper:
-                        keeper.after(self)
-                if keeper:
-                    keeper.at_end(self)
+                    checkpointer.after(self)
+                checkpointer.at_end(self)
         except KeyboardInterrupt:
             self.interrupted = True
         except ReadError:
-            if keeper:
-                with suppress(ReadError):  # the first error is the one to tell
-                    keeper.at_end(self)
+            with suppress(ReadError):  # the first error is the one to report
+                checkpointer.at_end(self)
             raise
         finally:
             self.seconds = time.perf_counter() - start
@@ -73,19 +67,19 @@ class Run:
 
     def _learn(self, rounds: list[Round]) -> None:
         xs: Any = [r.x for r in rounds]
-        xs = np.array(xs) if self.rounds.dense and not self.loss.parts else xs
+        xs = np.array(xs) if self.stream.dense and not self.loss.parts else xs
         ys = [r.y for r in rounds]
         self.whole = False
         start = time.perf_counter()
         try:
             happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         except (ValueError, TypeError, MemoryError) as error:
-            where = f"{self.rounds.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
+            where = f"{self.stream.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
             more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
             raise ReadError(f"{where}: {error}{more}") from error
         seconds = time.perf_counter() - start
         judged = np.array([not r.warm for r in rounds])
-        losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._company.items()}
+        losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._baselines.items()}
         before, self.count = self.count, self.count + int(judged.sum())
         self.warmup += int((~judged).sum())
         self.total += float(happened.losses[judged].sum())
@@ -97,17 +91,17 @@ class Run:
             lines = [r.line for r in rounds]
             self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         if self.out is not None:
-            self.out.write(rounds, happened, before, self.rounds.labels.show)
-        self._reading, self.whole = self.rounds.state(), True
+            self.out.write(rounds, happened, before, self.stream.labels.show)
+        self._reading, self.whole = self.stream.state(), True
 
     def checkpoint(self, file: str) -> Checkpoint:
         """All that it takes to go on later."""
         return Checkpoint(
             file=file,
-            settings=self.rounds.settings,
-            about=self.rounds.about(),
+            settings=self._settings,
+            about=self.stream.about(),
             learner=self.learner,
-            company=self._company,
+            baselines=self._baselines,
             count=self.count,
             warmup=self.warmup,
             total=self.total,
@@ -120,8 +114,8 @@ class Run:
 
     def restore(self, kept: Checkpoint) -> None:
         """Go on where a checkpoint is; the input is read again up to there."""
-        self.rounds.restore(kept.reading)
-        self.learner, self._company = kept.learner, kept.company
+        self.stream.restore(kept.reading)
+        self.learner, self._baselines = kept.learner, kept.baselines
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
         self.seconds, self.began = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
@@ -137,7 +131,7 @@ class Run:
         return self.total / self.count if self.count else None
 
     def result(self) -> dict[str, Any]:
-        """What came of it, as JSON knows it."""
+        """The result, as JSON."""
         means = {name: total / self.count if self.count else None for name, total in self.totals.items()}
         rounds = self.count + self.warmup
         return {
@@ -149,41 +143,9 @@ class Run:
             "learner": repr(self.learner),
             "seconds": self.seconds,
             "not_judged": self.warmup,
-            "skipped": self.rounds.skipped,
-            "clipped": self.rounds.clipped,
+            "skipped": self.stream.skipped,
+            "clipped": self.stream.clipped,
             "interrupted": self.interrupted,
-            "file": self.rounds.table.name,
-            "guesses": self.rounds.notes,
+            "file": self.stream.table.name,
+            "guesses": self.stream.notes,
         }
-
-
-class Progress:
-    """A line on standard error, written over a few times a second."""
-
-    def __init__(self, wanted: bool | None, limit: int | None, exact: bool) -> None:
-        self._on = sys.stderr.isatty() if wanted is None else wanted
-        self._limit, self._exact = limit, exact
-        self._last = self._width = 0.0
-
-    def show(self, run: Run) -> None:
-        """Rounds, their pace, the mean loss and the time left, where that is known."""
-        done = run.count + run.warmup
-        if self._exact and done >= MANY:
-            self._exact = False
-            say(f"{done} exact rounds: each takes longer than the one before; --budget 256 makes their cost constant")
-        now = time.perf_counter()
-        if not self._on or now - self._last < 0.2:
-            return
-        self._last = now
-        mean = "" if run.mean_loss is None else f", mean loss {run.mean_loss:.4f}"
-        fraction = done / self._limit if self._limit else run.rounds.table.fraction()
-        left = f", about {run.seconds * (1 / fraction - 1):.0f} s left" if fraction else ""
-        line = f"{done} rounds, {done / run.seconds:.0f} a second{mean}{left}"
-        sys.stderr.write("\r" + line.ljust(int(self._width)))
-        sys.stderr.flush()
-        self._width = len(line)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._width:
-            sys.stderr.write("\n")

@@ -1,4 +1,4 @@
-"""Control-C, so that it never cuts a chunk of rounds in two."""
+"""Interrupts: control-C never cuts a chunk of rounds in two."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Self
 FIRST = b"\noskaar: these rounds are finished first; control-C once more stops at once, without a checkpoint\n"
 
 
-class Stopping:
+class Interrupts:
     """Inside `whole`, the first control-C waits until the end of it, a second one does not; elsewhere none waits.
 
-    >>> stopping, done = Stopping(), []
+    >>> interrupts, done = Interrupts(), []
     >>> try:
-    ...     with stopping, stopping.whole():
-    ...         stopping.asked = True
+    ...     with interrupts, interrupts.whole():
+    ...         interrupts.asked = True
     ...         done.append("all of it")
     ... except KeyboardInterrupt:
     ...     print(done)
@@ -34,7 +34,7 @@ class Stopping:
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is threading.main_thread() and callable(before):
             self._before = before
-            signal.signal(signal.SIGINT, self._heard)
+            signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -52,7 +52,7 @@ class Stopping:
         if self.asked:
             raise KeyboardInterrupt
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self._inside or self.asked:
             raise KeyboardInterrupt
         self.asked = True

@@ -15,9 +15,9 @@ import numpy as np
 
 from oskaar.losses import CostMatrix, Loss, Ordinal, PrecisionAtK, SubsetLoss, ZeroOne
 from oskaar.losses.vectors import Huber, Pinball, Squared
-from oskaar.readers import ReadError
+from oskaar.tabular import ReadError
 
-RIVALS = {
+LEARNERS = {
     "river-linear": (
         "linear_model.SoftmaxRegression",
         "linear_model.LogisticRegression",
@@ -52,15 +52,15 @@ def suits(loss: Loss) -> bool:
     return isinstance(loss, (ZeroOne, Ordinal, SubsetLoss, Squared, Pinball, Huber))
 
 
-def make_rival(name: str, loss: Loss) -> Any:
+def make_river_learner(name: str, loss: Loss) -> Any:
     """A River learner with predict_one and learn_one on rounds of oskaar."""
-    if name not in RIVALS:
-        raise ReadError(f"a River learner must be one of {', '.join(RIVALS)}, got {name!r}.")
+    if name not in LEARNERS:
+        raise ReadError(f"a River learner must be one of {', '.join(LEARNERS)}, got {name!r}.")
     if not have_river():
         raise ReadError(f"--learner {name} needs River: pip install 'oskaar[river]'.")
     if not suits(loss):
         raise ReadError(f"River has no learner for {loss!r}: {name} is for classes, levels, sets and numbers.")
-    classes, binary, numbers = RIVALS[name]
+    classes, binary, numbers = LEARNERS[name]
     if isinstance(loss, SubsetLoss):
         return EachLabel(binary, loss.n_labels)
     if isinstance(loss, (ZeroOne, CostMatrix)):
@@ -98,7 +98,7 @@ class _Rows:
 
 
 class OneClass(_Rows):
-    """A classifier."""
+    """A multi-class classifier."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -111,7 +111,7 @@ class OneClass(_Rows):
         return z if z in self._known else next(iter(self._known), None)
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a class."""
+        """Learn a row and its class."""
         self._seen(x)
         self._known.add(y)
         self._model.learn_one(self._row(x), y)
@@ -125,12 +125,12 @@ class EachLabel(_Rows):
         self._models = [_made(path) for _ in range(n_labels)]
 
     def predict_one(self, x: Any) -> Any:
-        """The labels that say yes."""
+        """The labels whose classifier answers yes."""
         row = self._row(x)
         return frozenset(i for i, model in enumerate(self._models) if model.predict_one(row))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a set."""
+        """Learn a row and its set of labels."""
         self._seen(x)
         row = self._row(x)
         for i, model in enumerate(self._models):

@@ -1,7 +1,7 @@
-"""Guesses, said aloud: which columns are y, and what they mean.
+"""Inferring the schema: which columns are y, and which loss fits them. Each inference is noted for the user.
 
-The kind of y is told by the first rows. Where the *values* of y in them set something (a range, the levels), those
-rows are learned but not judged: no figure has seen its own labels.
+The kind of y is inferred from the first rows. Where the *values* of y in them set something (a range, the levels),
+those rows are learned but not judged: no figure depends on its own labels.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oskaar.cli.columns import LIKELY, matching
-from oskaar.cli.labels import SUBSETS
-from oskaar.readers import ReadError, Record, Table
+from oskaar.tabular.labels import NUMBERS, SUBSETS
+from oskaar.tabular.readers import ReadError, Record, Table
+from oskaar.tabular.schema import matching
+
+LIKELY = ("label_*", "label", "labels", "y", "target", "class", "tags", "upos", "tag")
+"""Names that mostly are labels, tried in this order."""
 
 FEW = 20
 """So many different whole numbers are levels; more are numbers."""
 
 
 @dataclass
-class Guess:
+class Inferred:
     """A loss by name, with the range of y that goes with it; `warmed`: values of y were used."""
 
     loss: str
@@ -28,23 +31,23 @@ class Guess:
     warmed: bool = False
 
 
-def guess_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
+def infer_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
     """The columns that are y: those that the format says, those with a likely name, ranks, or the last."""
     if table.labels:
-        notes.append(f"{_said(list(table.labels))}, as the file says")
+        notes.append(f"{_columns(list(table.labels))}, as the file says")
         return list(table.labels)
-    for pattern in (*LIKELY, "upos", "tag"):
+    for pattern in LIKELY:
         try:
             found = matching(pattern, columns, "--y")
         except ValueError:
             continue
-        notes.append(f"{_said(found)}, by its name" if len(found) == 1 else f"{_said(found)} named {pattern}")
+        notes.append(f"{_columns(found)}, by its name" if len(found) == 1 else f"{_columns(found)} named {pattern}")
         return found
     ranks = ranked_columns(columns, sample)
     if ranks:
-        notes.append(f"{_said(ranks)}, which hold the ranks 1 to {len(ranks)} in every row")
+        notes.append(f"{_columns(ranks)}, which hold the ranks 1 to {len(ranks)} in every row")
         return ranks
-    notes.append(f"{_said([columns[-1]])}, the last column")
+    notes.append(f"{_columns([columns[-1]])}, the last column")
     return [columns[-1]]
 
 
@@ -64,9 +67,9 @@ def ranked_columns(columns: list[str], sample: list[Record]) -> list[str]:
     return found if whole and all(set(row) == set(every) for row in rows) else []
 
 
-def guess_loss(
+def infer_loss(
     y: list[str], known: list[Any], head: int, grouped: bool, asked: str | None, notes: list[str]
-) -> Guess:
+) -> Inferred:
     """What y is, by its first values `known`; those of the first `head` rows may set ranges.
 
     asked: the loss, where it was given.
@@ -79,14 +82,14 @@ def guess_loss(
     if grouped and asked is None:
         text = kind == "text"
         notes.append(f"rows come in groups: {'a sequence, loss Sequence' if text else 'documents, loss Documents'}")
-        return Guess("Sequence" if text else "Documents")
+        return Inferred("Sequence" if text else "Documents")
     if asked in SUBSETS or (asked is None and (kind == "lists" or (len(y) > 1 and kind == "bits"))):
         if asked is None:
             notes.append(f"{what} {'0/1' if kind == 'bits' else 'a list'}: treated as a subset, loss F1")
-        return Guess(asked or "F1")
+        return Inferred(asked or "F1")
     if asked is None and len(y) == 1 and kind in ("text", "bits"):
         notes.append(f"{what} {'text' if kind == 'text' else '0/1'}: treated as a class, loss ZeroOne")
-        return Guess("ZeroOne")
+        return Inferred("ZeroOne")
     if asked is None and kind == "text":
         odd = next((cell for cell in known if not isinstance(cell, (int, float))), None)
         raise ReadError(
@@ -97,18 +100,18 @@ def guess_loss(
         rows = [sorted(known[i : i + n]) for i in range(0, len(known), n)]
         if all(row == list(range(1, n + 1)) for row in rows):
             notes.append(f"{what} the ranks 1 to {n} in every row: treated as a ranking, loss Kendall")
-            return Guess("Kendall")
+            return Inferred("Kendall")
     few = kind == "whole" and len(y) == 1 and len(set(known)) <= FEW
     if asked == "Ordinal" or (asked is None and few):
         return _levels(what, first, head, notes)
-    if asked in (None, "Squared", "Pinball", "Huber") and kind in ("bits", "whole", "numbers"):
+    if asked in (None, *NUMBERS) and kind in ("bits", "whole", "numbers"):
         return _range(what, asked or "Squared", first, head, notes)
-    return Guess(asked or "ZeroOne")
+    return Inferred(asked or "ZeroOne")
 
 
-def _levels(what: str, known: list[Any], rows: int, notes: list[str]) -> Guess:
+def _levels(what: str, known: list[Any], rows: int, notes: list[str]) -> Inferred:
     if not known or _kind(known) not in ("bits", "whole"):
-        return Guess("Ordinal")
+        return Inferred("Ordinal")
     low, high = min(known), max(known)
     span = max(1, high - low)
     low, high = (low - span if low < 0 else max(0, low - span)), high + span
@@ -116,10 +119,10 @@ def _levels(what: str, known: list[Any], rows: int, notes: list[str]) -> Guess:
         f"{what} whole numbers in few levels: treated as levels {low} to {high}, loss Ordinal (--levels sets them); "
         f"the first {rows} rows, which say so, are learned but not judged"
     )
-    return Guess("Ordinal", low, high, f"{low}..{high}", warmed=True)
+    return Inferred("Ordinal", low, high, f"{low}..{high}", warmed=True)
 
 
-def _range(what: str, loss: str, known: list[Any], rows: int, notes: list[str]) -> Guess:
+def _range(what: str, loss: str, known: list[Any], rows: int, notes: list[str]) -> Inferred:
     low, high = float(min(known)), float(max(known))
     span = max(high - low, 1e-9 * max(abs(low), abs(high)), 1e-12)
     low, high = low - span, high + span
@@ -127,7 +130,7 @@ def _range(what: str, loss: str, known: list[Any], rows: int, notes: list[str]) 
         f"{what} numbers: treated as a vector in [{low:g}, {high:g}], loss {loss} (--low and --high set the range); "
         f"the first {rows} rows, which say so, are learned but not judged, and values outside are moved to the ends"
     )
-    return Guess(loss, low, high, warmed=True)
+    return Inferred(loss, low, high, warmed=True)
 
 
 def _kind(cells: list[Any]) -> str:
@@ -140,5 +143,5 @@ def _kind(cells: list[Any]) -> str:
     return "whole" if all(isinstance(cell, int) for cell in cells) else "numbers"
 
 
-def _said(y: list[str]) -> str:
+def _columns(y: list[str]) -> str:
     return f"y is {y[0]!r}" if len(y) == 1 else f"y is the {len(y)} columns {y[0]!r} to {y[-1]!r}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from oskaar.readers.base import ReadError, Record, Table
+from oskaar.tabular.readers.base import ReadError, Record, Table
 
 
 def read_svmlight(name: str, lines: Iterator[str]) -> Table:

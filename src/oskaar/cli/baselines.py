@@ -1,4 +1,4 @@
-"""Company that ignores x: baselines for every kind of y."""
+"""Baselines that ignore x, for every kind of y."""
 
 from __future__ import annotations
 

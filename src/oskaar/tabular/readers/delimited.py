@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from itertools import chain
 
-from oskaar.readers.base import MAX_LINE, ReadError, Record, Table, unique, value, within
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, unique, value, within
 
 SEPARATORS = ",;\t|"
 

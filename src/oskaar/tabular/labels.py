@@ -1,4 +1,4 @@
-"""Cells to labels: for every loss that the command line knows, how y is written in columns."""
+"""Cells to labels: for every loss whose labels fit into columns, how y is written in them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from oskaar import losses
-from oskaar.cli.columns import split
-from oskaar.cli.tables import read_costs
 from oskaar.losses import Loss
-from oskaar.readers import ReadError
-from oskaar.readers.base import value
+from oskaar.tabular.costs import read_costs
+from oskaar.tabular.readers import ReadError
+from oskaar.tabular.readers.base import value
+from oskaar.tabular.schema import Schema, split
 
 UNIVERSAL_TAGS = [
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -40,7 +40,7 @@ class Labels:
 
     loss: Loss
     of: Callable[[list[Any]], Any]
-    show: Callable[[Any], Any] = lambda z: plain(z)
+    show: Callable[[Any], Any] = lambda z: jsonable(z)
 
 
 def loss_name(text: str) -> str:
@@ -57,61 +57,61 @@ def loss_name(text: str) -> str:
     raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
 
 
-def make_labels(name: str, columns: list[str], options: Any) -> Labels:
-    """The labels for a loss; `columns` are those of y, `options` what was said on the command line."""
+def make_labels(name: str, columns: list[str], schema: Schema) -> Labels:
+    """The labels for a loss; `columns` are those of y, `schema` says the rest."""
     if name in SUBSETS:
-        return _subsets(name, columns, options)
+        return _subsets(name, columns, schema)
     if name in RANKINGS:
         return Labels(getattr(losses, name)(columns), lambda cells: _ranked(cells, columns))
     if name in NUMBERS:
-        return _numbers(name, columns, options)
+        return _numbers(name, columns, schema)
     if name in ANGLES:
-        return _angles(name, columns, options)
+        return _angles(name, columns, schema)
     if name in SHARES:
         return Labels(getattr(losses, name)(len(columns)), as_floats)
     if name in GROUPED:
         require_one(name, columns)
-        return _grouped(name, columns, options)
+        return _grouped(name, columns, schema)
     if name in COSTLY:
-        return _costly(name, columns, options)
+        return _costly(name, columns, schema)
     if name == "Matching":
-        return Labels(losses.Matching(_listed(options) or len(columns)), tuple)
+        return Labels(losses.Matching(_listed(schema) or len(columns)), tuple)
     if name == "Rotation":
         n = math.isqrt(len(columns))
         return Labels(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
     if name == "NDCG":
-        return Labels(losses.NDCG(columns, k=options.k), lambda cells: tuple(as_floats(cells)))
+        return Labels(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
     if name == "SequenceHamming":
-        return Labels(losses.SequenceHamming(len(columns), _classes(name, options)), tuple)
+        return Labels(losses.SequenceHamming(len(columns), _classes(name, schema)), tuple)
     require_one(name, columns)
     if name == "Ordinal":
-        return Labels(losses.Ordinal(levels(options.levels or options.classes, "Ordinal")), lambda cells: cells[0])
-    return Labels(losses.ZeroOne(_listed(options)), lambda cells: cells[0])
+        return Labels(losses.Ordinal(levels(schema.levels or schema.classes, "Ordinal")), lambda cells: cells[0])
+    return Labels(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
 
 
-def _grouped(name: str, columns: list[str], options: Any) -> Labels:
+def _grouped(name: str, columns: list[str], schema: Schema) -> Labels:
     if name == "Documents":
-        return Labels(losses.Documents(options.k or 10), as_floats)
+        return Labels(losses.Documents(schema.k or 10), as_floats)
     if name == "DependencyTree":
         return Labels(losses.DependencyTree(), lambda cells: tuple(value(str(cell)) for cell in cells))
-    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not options.classes else _classes("Sequence", options)
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _classes("Sequence", schema)
     return Labels(losses.Sequence(alphabet), tuple)
 
 
-def _costly(name: str, columns: list[str], options: Any) -> Labels:
-    costs, outputs, truths = read_costs(options.costs, name.lower())
+def _costly(name: str, columns: list[str], schema: Schema) -> Labels:
+    costs, outputs, truths = read_costs(schema.costs, name.lower())
     if name == "Wasserstein":
         return Labels(losses.Wasserstein(costs), as_floats)
     require_one(name, columns)
-    listed = _listed(options)
+    listed = _listed(schema)
     return Labels(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
 
 
-def _subsets(name: str, columns: list[str], options: Any) -> Labels:
-    listed = _listed(options)
+def _subsets(name: str, columns: list[str], schema: Schema) -> Labels:
+    listed = _listed(schema)
     names: Sequence[Any] = columns if len(columns) > 1 or not listed else listed
-    if len(columns) == 1 and options.n_labels:
-        names = range(options.n_labels)
+    if len(columns) == 1 and schema.n_labels:
+        names = range(schema.n_labels)
     places = {n: i for i, n in enumerate(names)}
 
     def of(cells: list[Any]) -> frozenset[int]:
@@ -122,7 +122,7 @@ def _subsets(name: str, columns: list[str], options: Any) -> Labels:
                 raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
         return frozenset(i for i, cell in enumerate(cells) if cell)
 
-    more = {"k": options.k or 1} if name == "PrecisionAtK" else {}
+    more = {"k": schema.k or 1} if name == "PrecisionAtK" else {}
     return Labels(
         getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
     )
@@ -140,21 +140,21 @@ def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:
     return frozenset(places[item] for item in items)
 
 
-def _numbers(name: str, columns: list[str], options: Any) -> Labels:
-    if options.low is None or options.high is None:
+def _numbers(name: str, columns: list[str], schema: Schema) -> Labels:
+    if schema.low is None or schema.high is None:
         raise ReadError(f"{name} needs the range of y: --low and --high.")
-    more = {"quantile": options.quantile} if name == "Pinball" else {}
-    return Labels(getattr(losses, name)(len(columns), options.low, options.high, **more), as_floats)
+    more = {"quantile": schema.quantile} if name == "Pinball" else {}
+    return Labels(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
 
 
-def _angles(name: str, columns: list[str], options: Any) -> Labels:
-    unit = math.pi / 180 if options.degrees else 1.0
+def _angles(name: str, columns: list[str], schema: Schema) -> Labels:
+    unit = math.pi / 180 if schema.degrees else 1.0
 
     def turned(cells: list[Any]) -> Any:
         return as_floats(cells) * unit
 
     if name == "Angles":
-        return Labels(losses.Angles(len(columns)), turned, lambda z: plain(z / unit))
+        return Labels(losses.Angles(len(columns)), turned, lambda z: jsonable(z / unit))
     require_one(name, columns)
     return Labels(
         getattr(losses, name)(), lambda cells: float(turned(cells)[0]), lambda z: None if z is None else z / unit
@@ -178,12 +178,12 @@ def levels(text: str | None, name: str) -> list[Any]:
     return [value(part) for part in split(text)]
 
 
-def _listed(options: Any) -> list[Any] | None:
-    return [value(part) for part in split(options.classes)] if options.classes else None
+def _listed(schema: Schema) -> list[Any] | None:
+    return [value(part) for part in split(schema.classes)] if schema.classes else None
 
 
-def _classes(name: str, options: Any) -> list[Any]:
-    listed = _listed(options)
+def _classes(name: str, schema: Schema) -> list[Any]:
+    listed = _listed(schema)
     if not listed:
         raise ReadError(f"{name} needs all the symbols that there are: --classes a,b,c.")
     return listed
@@ -206,14 +206,14 @@ def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         raise ValueError("a number must be smaller than 1e308") from None
 
 
-def plain(z: Any) -> Any:
+def jsonable(z: Any) -> Any:
     """An answer as JSON knows it.
 
-    >>> plain((np.float64(1.0), frozenset({2})))
+    >>> jsonable((np.float64(1.0), frozenset({2})))
     [1.0, [2]]
     """
     if isinstance(z, (np.ndarray, np.generic)):
         return z.tolist()
     if isinstance(z, (frozenset, set)):
-        return [plain(item) for item in sorted(z)]
-    return [plain(item) for item in z] if isinstance(z, (tuple, list)) else z
+        return [jsonable(item) for item in sorted(z)]
+    return [jsonable(item) for item in z] if isinstance(z, (tuple, list)) else z

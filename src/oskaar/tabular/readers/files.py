@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from oskaar.readers.base import MAX_LINE, ReadError
+from oskaar.tabular.readers.base import MAX_LINE, ReadError
 
 BLOCK = 2**16
 """So many bytes at a time, where lines cannot be told without decoding."""

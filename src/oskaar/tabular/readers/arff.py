@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from oskaar.readers.base import ReadError, Record, Table, unique, value
+from oskaar.tabular.readers.base import ReadError, Record, Table, unique, value
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNORECASE)
 _MEKA = re.compile(r"-C\s+(-?\d+)")
