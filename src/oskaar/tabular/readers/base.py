@@ -44,10 +44,12 @@ class Table:
     """The columns that the format itself calls labels."""
     inputs: tuple[str, ...] = ()
     """The columns that make good inputs, where that is not all others."""
+    nominal: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values of the columns that list them."""
     group: str | None = None
     """Consecutive records with the same value here belong together: a query, a sentence."""
     notes: list[str] = field(default_factory=list)
-    """What was guessed while reading."""
+    """What was inferred while reading."""
     fraction: Callable[[], float | None] = lambda: None
     """How much of the file has been read, where that is known."""
     digest: Callable[[], str] = lambda: ""

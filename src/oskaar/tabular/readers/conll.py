@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, within
@@ -12,6 +13,7 @@ UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "
 CONTEXT = ("form", "suffix2", "suffix3", "before", "after")
 """What is told of a token besides its columns: its ends and its neighbours, for inputs."""
 
+_NO_TOKEN = re.compile(r"\d+[-.]\d+")
 _KNOWN = {2: ("form", "tag"), 3: ("form", "pos", "tag"), 4: ("form", "pos", "chunk", "tag")}
 
 
@@ -45,7 +47,7 @@ def _records(name: str, lines: Iterator[str], most: int) -> Iterator[Record]:
                 raise ReadError(
                     f"{name}, line {number}: a token must have {width} fields, as the first had, got {len(fields)}."
                 )
-            if width != len(UNIVERSAL) or fields[0].isdecimal():
+            if width != len(UNIVERSAL) or not _NO_TOKEN.fullmatch(fields[0]):
                 sentence.append((number, fields))
     if sentence:
         yield from _tokens(sentence, count + 1)

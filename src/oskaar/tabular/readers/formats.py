@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from pathlib import Path, PurePath
 
-from oskaar.tabular.readers.arff import read_arff_records
+from oskaar.tabular.readers.arff import mulan_labels, read_arff_records
 from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table
 from oskaar.tabular.readers.conll import read_conll
 from oskaar.tabular.readers.delimited import read_delimited
 from oskaar.tabular.readers.files import Source
 from oskaar.tabular.readers.jsonlines import read_jsonlines
-from oskaar.tabular.readers.mulan import mulan_labels
 from oskaar.tabular.readers.parquet import read_parquet
 from oskaar.tabular.readers.svmlight import read_svmlight
 
