@@ -101,7 +101,7 @@ def test_arcs(n):
 
 @pytest.mark.parametrize("n", [0, -1, 2.0, True, "3"])
 def test_arcs_of_no_sentence(n):
-    with pytest.raises(ValueError, match="whole number >= 1 of tokens"):
+    with pytest.raises(ValueError, match="tokens of a sentence must be a whole number >= 1"):
         losses.arcs(n)
 
 

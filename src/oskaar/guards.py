@@ -130,16 +130,11 @@ def locked(method: Method) -> Method:
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
-            require_whole(self)
+            if self._torn:
+                raise RuntimeError(_TORN.format(type(self).__name__))
             return method(self, *args, **kwargs)
 
     return cast(Method, guarded)
-
-
-def require_whole(learner: Any) -> None:
-    """Refuse a learner that an error has left in the middle of a round."""
-    if learner._torn:
-        raise RuntimeError(_TORN.format(type(learner).__name__))
 
 
 _TORN = (

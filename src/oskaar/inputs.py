@@ -18,6 +18,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Growing, Rows
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.requirements import shorten
 from oskaar.rows import nbytes, pick, rows_between, widened
 
 
@@ -487,7 +488,7 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
         if len(xs) > 1:  # find the row to blame
             return np.concatenate([_numbers([x], width) for x in xs])
         raise ValueError(
-            f"x must be a row of numbers, got {_shorten(xs[0])}: "
+            f"x must be a row of numbers, got {shorten(xs[0])}: "
             "a kernel on objects (kernels.Pairwise) takes anything, dict rows take text."
         ) from error
     if rows.ndim != 2:
@@ -532,7 +533,7 @@ def _feature(key: Any, value: Any) -> tuple[Any, float]:
     try:
         number = float(value) if type(value) in (float, int, bool, np.float64) else _number(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
+        raise ValueError(f"feature {key!r} must be a number or a text, got {shorten(value)}.") from error
     if not math.isfinite(number):
         raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute NaN and inf, or drop the round.")
     return key, number
@@ -571,8 +572,3 @@ def _require_finite(data: Array, where: Callable[[int], str]) -> None:
     if not np.isfinite(data).all():
         i = int(np.flatnonzero(~np.isfinite(data))[0])
         raise ValueError(f"x must be finite, got {data[i]} in {where(i)}: impute NaN and inf, or drop the round.")
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

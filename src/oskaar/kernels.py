@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, is_sparse, squared_norms, with_norms
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
@@ -68,7 +69,7 @@ class Stationary(Kernel):
     lengthscale: float = 1.0
 
     def __post_init__(self) -> None:
-        _require_positive("lengthscale", self.lengthscale)
+        require_positive("lengthscale", self.lengthscale)
 
     @property
     def kappa(self) -> float:
@@ -166,9 +167,8 @@ class Polynomial(Kernel):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree must be a whole number >= 1, got {self.degree}.")
-        _require_positive("scale", self.scale)
+        require_whole("degree", self.degree)
+        require_positive("scale", self.scale)
         if not (math.isfinite(self.offset) and self.offset >= 0):
             raise ValueError(f"offset must be >= 0, got {self.offset}: the kernel would not be positive.")
 
@@ -371,7 +371,7 @@ class Standardised(Kernel):
         if len(self.centres) != len(self.scales):
             raise ValueError(f"each scale has a centre, got {len(self.scales)} and {len(self.centres)}.")
         for scale in self.scales:
-            _require_positive("each scale", scale)
+            require_positive("each scale", scale)
 
     @property
     def kappa(self) -> float:
@@ -567,11 +567,6 @@ def _shape_of(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int,
 
 def _operand(other: Kernel | float) -> Kernel:
     return other if isinstance(other, Kernel) else Constant(float(other))
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and > 0, got {value}.")
 
 
 def _rows(X: Rows) -> Any:

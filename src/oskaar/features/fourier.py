@@ -17,10 +17,11 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, require_width, whole
+from oskaar.features.rows import as_matrix, require_width
 from oskaar.features.spectra import frequencies
 from oskaar.features.terms import terms_of
 from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
+from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 
 
@@ -47,9 +48,9 @@ class RandomFourier(FeatureMap):
 
     def __init__(self, kernel: Any, dim: int, seed: int = 0, width: int | None = None) -> None:
         self.kernel = kernel
-        self.dim = whole("dim", dim)
-        self.seed = whole("seed", seed, least=0)
-        self.width = None if width is None else whole("width", width)
+        self.dim = require_whole("dim", dim)
+        self.seed = require_whole("seed", seed, least=0)
+        self.width = None if width is None else require_whole("width", width)
         self._declared = width is not None
         self._terms, self._constant = self._parsed(Gaussian() + 1.0 if kernel is None else kernel)
         self._frequencies: Array | None = None

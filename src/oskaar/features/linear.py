@@ -13,7 +13,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows, whole
+from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows
+from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 
 
@@ -31,7 +32,7 @@ class Linear(FeatureMap):
     """
 
     def __init__(self, width: int | None = None, intercept: bool = True, normalise: bool = False) -> None:
-        self.width = None if width is None else whole("width", width)
+        self.width = None if width is None else require_whole("width", width)
         self.intercept, self.normalise = bool(intercept), bool(normalise)
         self._first = False
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import as_numbers, require_size
+from oskaar.losses.numbers import as_numbers
+from oskaar.requirements import require_whole
 
 
 class Circular(Loss):
@@ -84,7 +85,7 @@ class Angles(Loss):
     c_delta = 1.0
 
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n)
+        self.n = require_whole("n", n)
         self.p = 2 * self.n
 
     def loss(self, z: Any, y: Any) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Loss, Space, one_hot
-from oskaar.losses.numbers import require_size
 from oskaar.losses.simplex import as_distribution
+from oskaar.requirements import require_whole
 
 _CHUNK = 1_000_000
 """Numbers in an array of the dynamic programme."""
@@ -58,7 +58,7 @@ class OrderedWasserstein(Loss):
 
     def __init__(self, outcomes: Any) -> None:
         if isinstance(outcomes, (int, float, np.number)):
-            outcomes = np.arange(float(require_size("outcomes", outcomes)))
+            outcomes = np.arange(float(require_whole("outcomes", outcomes)))
         try:
             places = np.array(outcomes, dtype=float)
         except (TypeError, ValueError, OverflowError):

@@ -81,12 +81,3 @@ def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
         where = f"number {place[0] if len(place) == 1 else place} is" if shape else "got"
         raise ValueError(f"{what} must be finite, {where} {values[place]}.")
     return values
-
-
-def require_size(name: str, number: Any, least: int = 1) -> int:
-    """A whole number of coordinates."""
-    if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or number != int(number):
-        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}.")
-    if number < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}.")
-    return int(number)

@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, first_best, near
+from oskaar.requirements import require_whole
 
 
 class SequenceHamming(Loss):
@@ -26,9 +27,7 @@ class SequenceHamming(Loss):
     """
 
     def __init__(self, length: int, n_symbols: int | Iterable[Hashable]) -> None:
-        if length != int(length) or length < 1:
-            raise ValueError(f"length must be a whole number >= 1, got {length}.")
-        self.length = int(length)
+        self.length = require_whole("length", length)
         self.symbols = Names(n_symbols, "symbol")
         m = len(self.symbols)
         self.p = self.length * m

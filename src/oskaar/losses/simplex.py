@@ -10,7 +10,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
+from oskaar.requirements import require_whole
 from oskaar.threads import one_thread
 
 
@@ -18,7 +19,7 @@ class _Distributions(Loss):
     """Labels and answers are arrays of n shares."""
 
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n)
+        self.n = require_whole("n", n)
 
     def check(self, y: Any) -> Array:
         """n shares that sum to 1."""

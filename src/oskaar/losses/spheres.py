@@ -9,7 +9,8 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
-from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
+from oskaar.requirements import require_positive, require_whole
 
 
 class Sphere(Loss):
@@ -29,7 +30,7 @@ class Sphere(Loss):
     c_delta = 0.5
 
     def __init__(self, dim: int) -> None:
-        self.p = self.dim = require_size("dim", dim)
+        self.p = self.dim = require_whole("dim", dim)
 
     def loss(self, z: Any, y: Any) -> float:
         """A quarter of the squared chord."""
@@ -90,7 +91,7 @@ class Rotation(Loss):
     """
 
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n, least=2)
+        self.n = require_whole("n", n, least=2)
         self.p = self.n**2
         self._largest = 4.0 * (self.n - self.n % 2)
         self.c_delta = 2 * self.n / self._largest
@@ -164,10 +165,8 @@ class LogEuclidean(Loss):
     """
 
     def __init__(self, n: int, bound: float) -> None:
-        self.n = require_size("n", n)
-        if not (np.isfinite(bound) and bound > 0):
-            raise ValueError(f"bound must be finite and > 0, got {bound}: it bounds |log Y|.")
-        self.bound = float(bound)
+        self.n = require_whole("n", n)
+        self.bound = require_positive("bound", bound, ": it bounds |log Y|")
         self.c_delta = BALL / 2
         self._rows, self._columns = np.triu_indices(self.n)
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))

@@ -17,14 +17,15 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.intervals import SeenVectors
-from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
+from oskaar.requirements import require_positive, require_whole
 
 
 class _Vectors(Loss):
     """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]."""
 
     def __init__(self, dim: int, low: Any, high: Any) -> None:
-        self.dim = require_size("dim", dim)
+        self.dim = require_whole("dim", dim)
         self.low, self.high = (self._ends(name, end) for name, end in (("low", low), ("high", high)))
         if not (self.low < self.high).all():
             i = int(np.argmin(self.low < self.high))
@@ -224,9 +225,7 @@ class Huber(_Slopes):
 
     def __init__(self, dim: int, low: Any, high: Any, delta: float = 1.0) -> None:
         super().__init__(dim, low, high)
-        if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(f"delta must be finite and > 0, got {delta!r}: beyond it errors count linearly.")
-        self.delta = float(delta)
+        self.delta = require_positive("delta", delta, ": beyond it errors count linearly")
         self.steepest = self.delta
         self._measure()
 
