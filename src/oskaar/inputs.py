@@ -89,7 +89,6 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         self._rows.append(block.rows)
         self.n = self._rows.shape[0]
 
@@ -127,7 +126,6 @@ class SparseStore(Store):
         return Block(rows, rows.shape[0])
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         rows, used = block.rows, self._data.shape[0]
         if used + rows.nnz > np.iinfo(np.int32).max:
             raise MemoryError(f"sparse rows hold at most 2^31 - 1 numbers in all, {used + rows.nnz} are wanted.")
@@ -192,7 +190,6 @@ class DictStore(SparseStore):
         return Block(rows, len(xs), names)
 
     def adopt(self, block: Block) -> None:
-        """Remember their names."""
         super().adopt(block)
         assert block.names is not None
         self.names = block.names
@@ -209,22 +206,18 @@ class ObjectStore(Store):
         self._objects: list[Any] = []
 
     def parse(self, xs: Sequence[Any]) -> Block:
-        """A list."""
         return Block(list(xs), len(xs))
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         del self._objects[self.n :]
         self._objects.extend(block.rows)
         self.n = len(self._objects)
 
     def drop(self, rows: int) -> None:
-        """Forget the oldest."""
         del self._objects[:rows]
         self.n = len(self._objects)
 
     def rows_for(self, block: Block) -> Rows:
-        """A list."""
         return self._objects
 
 

@@ -73,11 +73,9 @@ class Stationary(Kernel):
 
     @property
     def kappa(self) -> float:
-        """1."""
         return 1.0
 
     def diag(self, X: Rows) -> Array:
-        """All 1."""
         return np.ones(count(X))
 
 
@@ -150,7 +148,6 @@ class Linear(Kernel):
         return _inner(X, Y)
 
     def diag(self, X: Rows) -> Array:
-        """|x|^2."""
         return _squared_norms(X)
 
 
@@ -195,7 +192,6 @@ class Cosine(Kernel):
 
     @property
     def kappa(self) -> float:
-        """1."""
         return 1.0
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -223,14 +219,12 @@ class Constant(Kernel):
 
     @property
     def kappa(self) -> float:
-        """sqrt(value)."""
         return math.sqrt(self.value)
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return np.full((count(X), count(Y)), float(self.value))
 
     def diag(self, X: Rows) -> Array:
-        """All `value`."""
         return np.full(count(X), float(self.value))
 
 
@@ -259,7 +253,6 @@ class Sum(_Pair):
 
     @property
     def kappa(self) -> float:
-        """sqrt(kappa^2 + kappa'^2)."""
         return math.hypot(self.left.kappa, self.right.kappa)
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -277,7 +270,6 @@ class Product(_Pair):
 
     @property
     def kappa(self) -> float:
-        """kappa times kappa'."""
         return self.left.kappa * self.right.kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -308,7 +300,6 @@ class Pairwise(Kernel):
 
     @property
     def kappa(self) -> float:
-        """As declared."""
         return self._kappa
 
     def __call__(self, X: Sequence[Any], Y: Sequence[Any]) -> Array:
@@ -332,7 +323,6 @@ class Rowwise(Kernel):
 
     @property
     def kappa(self) -> float:
-        """As declared."""
         return self._kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:

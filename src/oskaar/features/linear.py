@@ -52,7 +52,6 @@ class Linear(FeatureMap):
         return math.sqrt(1.0 + self.intercept) if self.normalise else math.inf
 
     def __call__(self, X: Rows) -> Array:
-        """The rows, dense."""
         X = as_matrix(X, type(self).__name__)
         width = X.shape[1] if self.width is None else self.width
         if self._first and is_sparse(X) and X.shape[1] > width:

@@ -94,7 +94,6 @@ class Nystrom(FeatureMap):
 
     @property
     def nbytes(self) -> int:
-        """Atoms and factors."""
         factors = self._inverse.view.nbytes + self._leverage.view.nbytes + self._weights.nbytes
         return int(factors + (nbytes(self.atoms) if self.size else 0))
 

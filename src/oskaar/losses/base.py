@@ -30,6 +30,9 @@ class Loss(ABC):
     parts: bool = False
     """True: a round is a block of n rows, `embed` gives (n, p) and `decode` takes (n, p)."""
 
+    zero_optimum: bool = False
+    """True: every label has an answer that costs nothing, min_z Delta(z, y) = 0."""
+
     @property
     def diameter(self) -> float:
         """A bound on |psi(z) - psi(z')| over all z, z': the factor of every comparison bound (docs/how-it-works.md).
@@ -60,7 +63,7 @@ class Loss(ABC):
 
     def optimum(self, y: Any) -> float:
         """min_z Delta(z, y)."""
-        return self.loss(self.decode(self.embed(y)), y)
+        return 0.0 if self.zero_optimum else self.loss(self.decode(self.embed(y)), y)
 
     def outputs(self) -> Iterable[Any]:
         """All z, for spaces small enough to list."""
@@ -137,9 +140,9 @@ class Space(ABC):
     def decode_many(self, G: Array) -> list[Any]:
         """The answers for rows of G (n, p)."""
 
-    @abstractmethod
     def optimum(self, y: Any) -> float:
-        """min_z Delta(z, y)."""
+        """min_z Delta(z, y): 0 unless a space says otherwise."""
+        return 0.0
 
     def decode_round(self, G: Array) -> Any:
         """The answer for one round, G (n, p): n = 1 unless a round is made of parts."""
@@ -181,19 +184,15 @@ class FixedSpace(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
     def extended(self, y: Any) -> Space:
-        """Itself."""
         return self
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The loss's."""
         return self.loss.embed_many(ys)
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The loss's."""
         return self.loss.decode_many(G)
 
     def decode_round(self, G: Array) -> Any:
@@ -201,7 +200,6 @@ class FixedSpace(Space):
         return self.loss.decode(G) if self.parts else self.loss.decode_many(G)[0]
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
 
 

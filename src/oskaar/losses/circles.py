@@ -32,6 +32,7 @@ class Circular(Loss):
     True
     """
 
+    zero_optimum = True
     p = 2
     c_delta = 1.0
 
@@ -60,10 +61,6 @@ class Circular(Loss):
         """The direction of each row."""
         return list(_directions(G[:, 0], G[:, 1]).tolist())
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def __repr__(self) -> str:
         return "Circular()"
 
@@ -82,6 +79,7 @@ class Angles(Loss):
     (1.0, array([ 0.5, -0.5]))
     """
 
+    zero_optimum = True
     c_delta = 1.0
 
     def __init__(self, n: int) -> None:
@@ -109,16 +107,11 @@ class Angles(Loss):
         return Phi
 
     def decode(self, g: Array) -> Array:
-        """n directions."""
         return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """n directions for each row."""
         return list(_directions(G[:, : self.n], G[:, self.n :]))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"Angles({self.n})"
@@ -148,6 +141,7 @@ class Geodesic(Loss):
     [1.0, -2.641592653589793]
     """
 
+    zero_optimum = True
     p = 0
     c_delta = math.pi / 2
 
@@ -167,12 +161,7 @@ class Geodesic(Loss):
         """Not to be had before labels are seen: `space()` has it."""
         raise NotImplementedError("Geodesic decodes over the labels seen: use loss.space().extended(y).")
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def space(self) -> Space:
-        """No label seen."""
         return SeenAngles({})
 
     def __repr__(self) -> str:
@@ -204,7 +193,6 @@ class SeenAngles(Space):
         return self if y in self.positions else SeenAngles({**self.positions, y: self.p})
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[y] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[float]:
@@ -217,10 +205,6 @@ class SeenAngles(Space):
         best = first_best(np.concatenate([gains, -gains], axis=1), near(G))
         answers = np.where(G.any(axis=1), turns[best], 0.0)
         return [math.remainder(answer, 2 * math.pi) for answer in answers]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 / pi: equal to v^T Q v with Q = 1 - 2 |y - y'| / pi, in O(p)."""

@@ -43,6 +43,8 @@ class ZeroOne(Loss):
     (1.0, 'dog')
     """
 
+    zero_optimum = True
+
     def __init__(self, classes: int | Iterable[Hashable] | None = None) -> None:
         self.classes = None if classes is None else Names(classes, "class")
         k = len(self.classes) if self.classes else 0
@@ -86,12 +88,7 @@ class ZeroOne(Loss):
         names = self._listed().names
         return [names[i] for i in first_best(G)]
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def outputs(self) -> list[Any]:
-        """The classes."""
         return list(self._listed().names)
 
     def space(self) -> Space:
@@ -126,7 +123,6 @@ class SeenClasses(Space):
         return self if y in self.positions else SeenClasses({**self.positions, y: self.p})
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[y] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Any]:
@@ -135,10 +131,6 @@ class SeenClasses(Space):
             return [None] * len(G)
         names = list(self.positions)
         return [names[i] for i in first_best(G)]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
 
 class CostMatrix(Loss):
@@ -192,7 +184,6 @@ class CostMatrix(Loss):
         return float(self.costs[self._outputs.position(z), self._labels.position(y)])
 
     def check(self, y: Any) -> Any:
-        """A listed label."""
         return self._labels.check(y)
 
     def embed(self, y: Any) -> Array:
@@ -201,7 +192,6 @@ class CostMatrix(Loss):
         return phi
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Rows of Q^1/2."""
         Phi: Array = self._phi[[self._labels.position(y) for y in ys]]
         return Phi
 
@@ -219,11 +209,9 @@ class CostMatrix(Loss):
         return float(self.costs[:, self._labels.position(y)].min())
 
     def outputs(self) -> list[Any]:
-        """The outputs."""
         return list(self._outputs.names)
 
     def labels(self) -> list[Any]:
-        """The labels."""
         return list(self._labels.names)
 
     def __repr__(self) -> str:

@@ -48,6 +48,7 @@ class Documents(SizedLoss):
     (4, 1)
     """
 
+    zero_optimum = True
     p = 1
 
     def __init__(
@@ -109,10 +110,6 @@ class Documents(SizedLoss):
         d = self.discounts(len(u))
         lost = self._best(u) - float(u[order] @ d)
         return max(0.0, lost if self.normalised else lost / self._whole(len(u)))
-
-    def optimum(self, y: Any) -> float:
-        """0: the documents by falling relevance."""
-        return 0.0
 
     def embed(self, y: Any) -> Array:
         """Centred u(y), a row for each document."""

@@ -122,7 +122,6 @@ class F1(SubsetLoss):
         return phi
 
     def decode(self, g: Array) -> frozenset[int]:
-        """The best set."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
@@ -182,7 +181,6 @@ class SizeSpace(Space):
 
     @property
     def c_delta(self) -> float:  # type: ignore[override]
-        """The loss's."""
         return self.loss.c_delta
 
     @property
@@ -220,7 +218,6 @@ class SizeSpace(Space):
         return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
 
     def full(self, G: Array) -> Array:

@@ -52,7 +52,6 @@ class SphereGeodesic(Sphere):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 c_delta)."""
         return math.sqrt(2 * self.c_delta)
 
     def loss(self, z: Any, y: Any) -> float:
@@ -84,7 +83,6 @@ class SphereGeodesic(Sphere):
         return list(self.decode(G))
 
     def space(self) -> Space:
-        """No label seen."""
         return SeenPoints(self, {}, Sheet(np.zeros((0, self.dim))), Sheet(np.zeros((0, 0))))
 
     def __repr__(self) -> str:
@@ -105,7 +103,6 @@ class SeenPoints(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
     def extended(self, y: Any) -> Space:
@@ -120,7 +117,6 @@ class SeenPoints(Space):
         return SeenPoints(self.loss, {**self.positions, key: self.p}, points, gaps)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[_key(y)] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Array]:
@@ -131,10 +127,6 @@ class SeenPoints(Space):
             W = G[some] / np.abs(G[some]).max(axis=1, keepdims=True)
             answers[some] = self._decoded(W)
         return list(answers)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What y, which is its own best answer, is better by than what the search found, for the weights g."""

@@ -99,7 +99,6 @@ class SeenVectors(Space):
         return SeenVectors(self.loss, {**self.positions, key: self.p}, np.concatenate([self.labels, y[None, :]]))
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[tuple(y.tolist())] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Array]:
@@ -109,10 +108,6 @@ class SeenVectors(Space):
             return [middle.copy() for _ in G]
         answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)
         return list(np.where(G.any(axis=1, keepdims=True), answers, middle))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 over all targets, scaled to at most 1 for a label."""

@@ -53,6 +53,7 @@ class OrderedWasserstein(Loss):
     [array([0., 1., 0.]), array([0., 0., 1.])]
     """
 
+    zero_optimum = True
     p = 0
     c_delta = 0.5
 
@@ -74,7 +75,6 @@ class OrderedWasserstein(Loss):
         return float(np.abs(passed) @ self.steps)
 
     def check(self, y: Any) -> Array:
-        """A distribution."""
         return as_distribution(y, self.n)
 
     def embed(self, y: Any) -> Array:
@@ -85,12 +85,7 @@ class OrderedWasserstein(Loss):
         """Not to be had before labels are seen: `space()` has it."""
         raise NotImplementedError("OrderedWasserstein decodes over the labels seen: use loss.space().extended(y).")
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def space(self) -> Space:
-        """No label seen."""
         return SeenChains(self, {}, Sheet(np.zeros((0, self.n - 1))))
 
     def __repr__(self) -> str:
@@ -117,7 +112,6 @@ class SeenChains(Space):
         return SeenChains(self.loss, {**self.positions, key: self.p}, shares)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
 
     def decode_many(self, G: Array) -> list[Array]:
@@ -132,10 +126,6 @@ class SeenChains(Space):
             F = values[self._best_places(W, values)]
             answers[rows] = np.diff(F, axis=1, prepend=0.0, append=1.0)
         return list(answers)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Q v with Q = 1 - 2 Delta(y, y'): the integral of (sum_j v_j s_theta)^2, in O(n p)."""

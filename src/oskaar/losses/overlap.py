@@ -73,7 +73,6 @@ class Jaccard(SubsetLoss):
         return Phi
 
     def decode(self, g: Array) -> frozenset[int]:
-        """The best set."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     @one_thread
@@ -83,7 +82,6 @@ class Jaccard(SubsetLoss):
         return sets_of(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
 
     def space(self) -> Space:
-        """The sets seen."""
         rows = len(self.grid) if self.listed else 0
         Y, gains, gram = (Sheet(np.zeros(shape)) for shape in ((0, self.n_labels), (rows, 0), (0, 0)))
         return SeenSets(self, {}, Y, gains, gram)
@@ -121,7 +119,6 @@ class SeenSets(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
     def extended(self, y: Any) -> Space:
@@ -138,7 +135,6 @@ class SeenSets(Space):
         return SeenSets(self.loss, {**self.positions, y: self.p}, Y, gains, gram)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[y] for y in ys], self.p)
 
     @one_thread
@@ -150,7 +146,6 @@ class SeenSets(Space):
         return sets_of(self.loss.grid[best] > 0)
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:

@@ -26,6 +26,8 @@ class SequenceHamming(Loss):
     (0.3333333333333333, ('B', 'A', 'B'))
     """
 
+    zero_optimum = True
+
     def __init__(self, length: int, n_symbols: int | Iterable[Hashable]) -> None:
         self.length = require_whole("length", length)
         self.symbols = Names(n_symbols, "symbol")
@@ -36,7 +38,6 @@ class SequenceHamming(Loss):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 - 2/m)."""
         return float(np.sqrt(2 - 2 / len(self.symbols)))
 
     def loss(self, z: Any, y: Any) -> float:
@@ -73,10 +74,6 @@ class SequenceHamming(Loss):
         slack = np.repeat(near(G), self.length, axis=0)
         best = first_best(G.reshape(len(slack), len(self.symbols)), slack).reshape(len(G), self.length)
         return [tuple(row) for row in self.symbols.array[best].tolist()]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All m^length sequences."""

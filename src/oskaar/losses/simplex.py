@@ -18,6 +18,8 @@ from oskaar.threads import one_thread
 class _Distributions(Loss):
     """Labels and answers are arrays of n shares."""
 
+    zero_optimum = True
+
     def __init__(self, n: int) -> None:
         self.n = require_whole("n", n)
 
@@ -26,7 +28,6 @@ class _Distributions(Loss):
         return as_distribution(y, self.n)
 
     def embed(self, y: Any) -> Array:
-        """phi(y)."""
         phi: Array = self.embed_many([y])[0]
         return phi
 
@@ -34,10 +35,6 @@ class _Distributions(Loss):
         """The distribution of the least risk."""
         z: Array = self.decode_many(np.asarray(g)[None, :])[0]
         return z
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n})"
@@ -120,7 +117,6 @@ class Hellinger(_Distributions):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
@@ -128,7 +124,6 @@ class Hellinger(_Distributions):
         return float(np.sum((np.sqrt(z) - np.sqrt(y)) ** 2)) / 2
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Roots."""
         roots: Array = np.sqrt(np.array(ys, dtype=float).reshape(-1, self.n))
         return roots
 
@@ -174,7 +169,6 @@ class TotalVariation(_Distributions):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
@@ -206,7 +200,6 @@ class SeenDistributions(Space):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def extended(self, y: Any) -> Space:
@@ -223,7 +216,6 @@ class SeenDistributions(Space):
         return SeenDistributions({**self.positions, key: self.p}, candidates, overlaps)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
 
     @one_thread
@@ -234,10 +226,6 @@ class SeenDistributions(Space):
             return [uniform.copy() for _ in G]
         best = first_best(G @ self._overlaps.view.T, near(G))
         return list(np.where(G.any(axis=1, keepdims=True), self._candidates.view[best], uniform))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What y, which is its own best answer, would have been better by, for the weights g."""

@@ -27,6 +27,7 @@ class Sphere(Loss):
     (1.0, 0.5, array([0. , 0.6, 0.8]))
     """
 
+    zero_optimum = True
     c_delta = 0.5
 
     def __init__(self, dim: int) -> None:
@@ -38,7 +39,6 @@ class Sphere(Loss):
         return float(gap @ gap) / 4
 
     def check(self, y: Any) -> Array:
-        """A unit vector."""
         point = as_numbers(y, (self.dim,), "a point of the sphere")
         norm = np.linalg.norm(point)
         if abs(norm - 1) > 1e-6:
@@ -46,24 +46,17 @@ class Sphere(Loss):
         return point / norm
 
     def embed(self, y: Any) -> Array:
-        """The point."""
         return np.array(y, dtype=float)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The points."""
         return np.array(ys, dtype=float).reshape(-1, self.dim)
 
     def decode(self, g: Array) -> Array:
-        """g / |g|."""
         return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """g / |g| for each row."""
         return list(_normalised(G, np.eye(self.dim)[0]))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"Sphere({self.dim})"
@@ -90,6 +83,8 @@ class Rotation(Loss):
            [-1.,  0.]])
     """
 
+    zero_optimum = True
+
     def __init__(self, n: int) -> None:
         self.n = require_whole("n", n, least=2)
         self.p = self.n**2
@@ -106,7 +101,6 @@ class Rotation(Loss):
         return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / self._largest
 
     def check(self, y: Any) -> Array:
-        """A rotation matrix."""
         matrix = as_numbers(y, (self.n, self.n), "a rotation")
         error = np.abs(matrix @ matrix.T - np.eye(self.n)).max()
         if error > 1e-6:
@@ -137,10 +131,6 @@ class Rotation(Loss):
         Z[~G.any(axis=1)] = np.eye(self.n)
         return list(Z)
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def __repr__(self) -> str:
         return f"Rotation({self.n})"
 
@@ -163,6 +153,8 @@ class LogEuclidean(Loss):
     array([[2., 0.],
            [0., 2.]])
     """
+
+    zero_optimum = True
 
     def __init__(self, n: int, bound: float) -> None:
         self.n = require_whole("n", n)
@@ -222,10 +214,6 @@ class LogEuclidean(Loss):
         logs[:, self._rows, self._columns] = logs[:, self._columns, self._rows] = W / self._weights
         values, vectors = np.linalg.eigh(logs)
         return list((vectors * np.exp(values)[:, None, :]) @ vectors.transpose(0, 2, 1))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"LogEuclidean({self.n}, bound={self.bound:g})"

@@ -101,7 +101,6 @@ class LossTrick(Loss):
         return super().outputs() if self.candidates is None else list(self.candidates)  # type: ignore[return-value]
 
     def space(self) -> Space:
-        """No label seen."""
         pool = self.candidates or []
         return SeenLabels(self, {}, [], pool, {}, Sheet(np.zeros((len(pool), 0))), Sheet(np.zeros((0, 0))))
 
@@ -131,7 +130,6 @@ class SeenLabels(Space):
 
     @property
     def costs(self) -> Array:
-        """Delta (candidates, labels)."""
         return self._costs.view
 
     @property
@@ -194,7 +192,6 @@ class SeenLabels(Space):
         return SeenLabels(self.loss, positions, [*self.labels, y], pool, pooled, costs, gram)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
         return one_hot([self.positions[label_key(y)] for y in ys], self.p)
 
     @one_thread
@@ -228,7 +225,6 @@ class SeenLabels(Space):
         return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Gram v."""
         if self.loss.label_kernel is None:
             return super().squared_norms(V)
         norms: Array = np.einsum("...p,...p->...", V @ self.gram, V)

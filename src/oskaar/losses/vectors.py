@@ -24,6 +24,8 @@ from oskaar.requirements import require_positive, require_whole
 class _Vectors(Loss):
     """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]."""
 
+    zero_optimum = True
+
     def __init__(self, dim: int, low: Any, high: Any) -> None:
         self.dim = require_whole("dim", dim)
         self.low, self.high = (self._ends(name, end) for name, end in (("low", low), ("high", high)))
@@ -49,10 +51,6 @@ class _Vectors(Loss):
                 "widen low and high, or clip it."
             )
         return np.clip(values, self.low, self.high)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def _range(self) -> str:
         low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
@@ -159,7 +157,6 @@ class _Slopes(_Vectors):
         raise NotImplementedError(f"{self!r} decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
-        """No label seen."""
         return SeenVectors(self, {}, np.zeros((0, self.dim)))
 
 
@@ -200,7 +197,6 @@ class Pinball(_Slopes):
 
     @property
     def first_slope(self) -> float:
-        """-q."""
         return -self.quantile
 
     def __repr__(self) -> str:
@@ -242,7 +238,6 @@ class Huber(_Slopes):
 
     @property
     def first_slope(self) -> float:
-        """-delta."""
         return -self.delta
 
     def __repr__(self) -> str:
