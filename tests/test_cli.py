@@ -126,7 +126,7 @@ def test_a_guessed_range_sees_only_the_first_rows(run):
     _, out, err = run(with_y(y), "--json")
     result = json.loads(out)
     assert result["clipped"] == 1
-    assert "1 labels were outside the guessed range" in err
+    assert "1 labels were outside the inferred range" in err
     low, high = y[:100].min(), y[:100].max()
     assert f"low={low - (high - low)}" in result["loss"]
     code, _, err = run(with_y(y), "--loss", "squared", "--low=-20", "--high", "20")

@@ -35,7 +35,7 @@ class Block:
         return Block(self.rows[lo:hi], hi - lo, self.names)
 
     def fingerprint(self) -> Any:
-        """Equal for equal rows; None where equality cannot be told."""
+        """Equal for equal rows; None where equality is not defined."""
         if isinstance(self.rows, np.ndarray):
             return self.rows.shape, self.rows.tobytes()
         if isinstance(self.rows, list):
@@ -160,7 +160,7 @@ class SparseStore(Store):
 class DictStore(SparseStore):
     """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot.
 
-    Names are any keys that a dict takes, and are told apart as a dict tells them: 1 is not "1".
+    Names are any keys that a dict takes, and differ as keys of a dict do: 1 is not "1".
     """
 
     def __init__(self) -> None:
@@ -358,7 +358,7 @@ class Inputs:
         return pick(self.store.rows_for(block), slice(-rows, None)) if self.store and self.n else None
 
     def size_of(self, block: Block) -> int:
-        """The memory that keeping a block takes."""
+        """The memory that storing a block takes."""
         return nbytes(block.rows) if self.keep else 0
 
     def forget(self, rows: int) -> None:

@@ -489,7 +489,7 @@ def default_kernel(rows: Rows) -> Kernel:
 
 
 def as_kernel(kernel: Any, rows: Rows) -> Kernel:
-    """A Kernel out of a Kernel or a function, told by how the function answers for the first of `rows`.
+    """A Kernel out of a Kernel or a function, inferred from how the function answers for the first of `rows`.
 
     A function that makes a (2, 3) matrix of 2 and 3 rows is `Rowwise`; one that makes a number of a
     pair of inputs is `Pairwise`.

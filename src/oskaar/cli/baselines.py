@@ -38,7 +38,7 @@ class AsListed:
         return tuple(range(len(x)))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Nothing."""
+        """Ignore the label."""
 
 
 class LeftHead:
@@ -53,7 +53,7 @@ class LeftHead:
         return tuple(range(round(len(x) ** 0.5)))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Nothing."""
+        """Ignore the label."""
 
 
 class MeanSoFar:
@@ -75,7 +75,7 @@ class MeanSoFar:
         return self._mean
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Move the mean."""
+        """Update the mean with a label."""
         self._n += 1
         y = np.asarray(y, dtype=float)
         self._mean = y if self._mean is None else self._mean + (y - self._mean) / self._n

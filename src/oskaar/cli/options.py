@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """All commands."""
+    """The parser of all commands and their options."""
     top = Parser("oskaar", description="Online structured prediction: predict, see the truth, learn.")
     commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
     replay = commands.add_parser(

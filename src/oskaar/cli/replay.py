@@ -46,7 +46,7 @@ def run(options: Any) -> int:
         result["checkpoint"] = checkpointer.interrupted(done)
         say(f"interrupted: what follows is of the first {done.count} rounds")
     if stream.clipped:
-        say(f"{stream.clipped} labels were outside the guessed range and moved to its ends: set the range")
+        say(f"{stream.clipped} labels were outside the inferred range and moved to its ends: set the range")
     if report and done.observer:
         done.observer.finish(learner)
         say(f"the report is {report.write(done.observer, result)}")

@@ -22,7 +22,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows, Sheet
 from oskaar.features.base import FeatureMap
-from oskaar.features.mixing import uniforms
+from oskaar.features.splitmix import uniforms
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened

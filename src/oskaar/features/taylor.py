@@ -21,7 +21,7 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import LARGEST, as_matrix, require_width, to_dense
-from oskaar.features.terms import terms_of
+from oskaar.features.spectra import terms_of
 from oskaar.kernels import Gaussian
 from oskaar.requirements import require_whole
 

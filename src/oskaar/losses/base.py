@@ -4,7 +4,7 @@ r"""The protocol of a loss: all that a learner has to know of a structure.
 
 A loss of one's own writes `loss`, `embed`, `decode`, `p` and `c_delta`; the rest follows from them
 (docs/extending.md). Losses hold no state. What has been seen of the labels so far, where that matters
-(set sizes for F1, classes that nobody listed), is a `Space`, which the learner holds.
+(set sizes for F1, classes that were not listed), is a `Space`, which the learner holds.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Loss(ABC):
         return len(z)
 
     def repeated(self, part: Any, n: int) -> Any:
-        """The answer that says `part`, a label of one row, for each of n rows: for baselines that never look.
+        """The answer `part`, a label of one row, for each of n rows: for baselines that ignore x.
 
         For losses on parts whose rows have labels of their own.
         """
@@ -97,7 +97,7 @@ class Loss(ABC):
         """Estimates (n, p) reduced to what scores can say; None where the outputs have no scores.
 
         A score is one number for each item of a ranking, or one for a level. Estimates by scores are coarser than
-        phi, and better where the world is: SALAMI's jury tries both.
+        phi, and better where the labels follow scores: the untuned learner tries both.
         """
         return None
 
@@ -248,7 +248,7 @@ def one_hot(places: Sequence[int], p: int) -> Array:
 
 
 def require_hashable(y: Any, what: str) -> Any:
-    """A label that can be told from others and is not missing."""
+    """A label that can be compared with others and is not missing."""
     try:
         hash(y)
     except TypeError:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.ball import as_numbers
 from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import as_numbers
 from oskaar.requirements import require_whole
 
 

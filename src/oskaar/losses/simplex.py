@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
+from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.requirements import require_whole
 from oskaar.threads import one_thread
 

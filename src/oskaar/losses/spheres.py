@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss
-from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.requirements import require_positive, require_whole
 
 

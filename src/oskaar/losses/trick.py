@@ -92,7 +92,7 @@ class LossTrick(Loss):
         return min(self.loss(z, y) for z in pool or [None])
 
     def check(self, y: Any) -> Any:
-        """Anything that can be told from other labels."""
+        """Anything that can be compared with other labels."""
         label_key(y)
         return y
 

@@ -11,7 +11,7 @@ UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "
 """The ten columns of CoNLL-U."""
 
 CONTEXT = ("form", "suffix2", "suffix3", "before", "after")
-"""What is told of a token besides its columns: its ends and its neighbours, for inputs."""
+"""Inputs made of a token besides its columns: its suffixes and its neighbours."""
 
 _NO_TOKEN = re.compile(r"\d+[-.]\d+")
 _KNOWN = {2: ("form", "tag"), 3: ("form", "pos", "tag"), 4: ("form", "pos", "chunk", "tag")}

@@ -1,6 +1,6 @@
 """Opening: a path or standard input, compressed or not, as lines of text that know their numbers.
 
-Compression is told by the first bytes, not by the name, so that it works for standard input as well.
+Compression is detected by the first bytes, not by the name, so that it works for standard input as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 from oskaar.tabular.readers.base import MAX_LINE, ReadError
 
 BLOCK = 2**16
-"""So many bytes at a time, where lines cannot be told without decoding."""
+"""So many bytes at a time, where lines cannot be found without decoding."""
 
 
 class Source:

@@ -43,7 +43,7 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", m
     """The records of a file, read as they are asked for; "-" is standard input.
 
     format: one of `ENDINGS`; None goes by the name, then by the first line. Compression (gz, bz2, xz, and zst where
-    Python has it) is told by the first bytes.
+    Python has it) is detected by the first bytes.
     max_line: the most bytes that a line may have, and characters that the lines of one record may have together.
     """
     if format is not None and format not in ENDINGS:
@@ -54,14 +54,14 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", m
     format = format or _by_name(path)
     if format == "parquet" or (format is None and source.start.startswith(b"PAR1")):
         table = read_parquet(source.name, source.data, max_line)
-        table.records = _keeping(source, table.records)
+        table.records = _holding(source, table.records)
         return table
     lines = source.lines()
     if format is None:
-        blank, first = _head(lines)
+        blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
             raise ReadError(f"{source.name} is empty: there is nothing to replay.")
-        format, lines = guessed(first), chain(repeat("\n", blank), [first], lines)
+        format, lines = infer_format(first), chain(repeat("\n", blank), [first], lines)
     table = _LINES[format](source.name, lines, max_line)
     table.fraction, table.digest = source.fraction, source.digest
     if format == "arff":
@@ -70,15 +70,10 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", m
     return table
 
 
-def _keeping(source: Source, records: Iterator[Record]) -> Iterator[Record]:
+def _holding(source: Source, records: Iterator[Record]) -> Iterator[Record]:
     """The records, with their file held open."""
     yield from records
     del source
-
-
-def _head(lines: Iterator[str]) -> tuple[int, str]:
-    """How many blank lines there are, and the first that is not; nothing where there is no such line."""
-    return next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
 
 
 def _by_name(path: str | Path) -> str | None:
@@ -88,10 +83,10 @@ def _by_name(path: str | Path) -> str | None:
     return next((format for format, endings in ENDINGS.items() if ending in endings), None)
 
 
-def guessed(line: str) -> str:
+def infer_format(line: str) -> str:
     r"""The format of a file that begins with this line.
 
-    >>> [guessed(line) for line in ('{"a": 1}', "@relation r", "1 qid:2 1:0.5", "1\tThe" + "\t_" * 8, "a\tb", "a,b")]
+    >>> [infer_format(line) for line in ('{"a": 1}', "@relation r", "1 qid:2 1:0.5", "1\tThe" + "\t_" * 8, "a\tb", "a,b")]
     ['jsonl', 'arff', 'svmlight', 'conll', 'tsv', 'csv']
     """
     text = line.rstrip()
