@@ -86,7 +86,8 @@ def _by_name(path: str | Path) -> str | None:
 def infer_format(line: str) -> str:
     r"""The format of a file that begins with this line.
 
-    >>> [infer_format(line) for line in ('{"a": 1}', "@relation r", "1 qid:2 1:0.5", "1\tThe" + "\t_" * 8, "a\tb", "a,b")]
+    >>> lines = '{"a": 1}', "@relation r", "1 qid:2 1:0.5", "1\tThe" + "\t_" * 8, "a\tb", "a,b"
+    >>> [infer_format(line) for line in lines]
     ['jsonl', 'arff', 'svmlight', 'conll', 'tsv', 'csv']
     """
     text = line.rstrip()
