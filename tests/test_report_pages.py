@@ -196,8 +196,8 @@ def test_nothing_of_the_file_comes_alive(run, tmp_path):
 
 def test_names_of_learners_do_not_come_alive():
     """In Python a learner can be called anything, also in a figure."""
-    company = {EVIL + "2": OSKAAR(losses.ZeroOne("ab"))}
-    recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 4, "abab", name=EVIL, baselines=company)
+    baselines = {EVIL + "2": OSKAAR(losses.ZeroOne("ab"))}
+    recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 4, "abab", name=EVIL, baselines=baselines)
     page = reports.html(recorder, title=EVIL, command=EVIL)
     assert EVIL not in page
     assert [trace["name"] for trace in outline(page).figures["running"]["data"]] == [EVIL, EVIL + "2"]

@@ -6,8 +6,7 @@ g*(x),
     g*(x) = b + k(x, S) A,      b = mean_j phi(y_j),     |g*|^2 <= |b|^2 + Tr(A^T k(S, S) A)                 (1)
 
 in the RKHS of k + 1, the learner's kernel. (Norms are those of this decomposition; the RKHS norm is the least of all
-decompositions, and is never larger.) Rounds move through regimes: c_t are convex weights and g*_t = sum_w c_t(w) g*_w,
-so
+decompositions, and is never larger.) Rounds move through regimes with convex weights c_t, g*_t = sum_w c_t(w) g*_w:
 
     |g*_t - g*_{t-1}|^2 = (c_t - c_{t-1})^T Q (c_t - c_{t-1}),       Q_{vw} = Tr(A_v^T k(S, S) A_w)           (2)
 

@@ -62,7 +62,9 @@ def make_labels(name: str, columns: list[str], schema: Schema) -> Labels:
     if name in SUBSETS:
         return _subsets(name, columns, schema)
     if name in RANKINGS:
-        return Labels(getattr(losses, name)(columns), lambda cells: _ranked(cells, columns))
+        return Labels(
+            getattr(losses, name)(columns), lambda cells: tuple(columns[i] for i in losses.order_from_ranks(cells))
+        )
     if name in NUMBERS:
         return _numbers(name, columns, schema)
     if name in ANGLES:
@@ -126,10 +128,6 @@ def _subsets(name: str, columns: list[str], schema: Schema) -> Labels:
     return Labels(
         getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
     )
-
-
-def _ranked(cells: list[Any], columns: list[str]) -> tuple[str, ...]:
-    return tuple(columns[i] for i in losses.order_from_ranks(cells))
 
 
 def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:

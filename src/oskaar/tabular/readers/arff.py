@@ -103,14 +103,10 @@ def _sparse(text: str, columns: tuple[str, ...], firsts: dict[str, Any]) -> dict
     for item in _split(text[1:-1]):
         if item.strip():
             place, cell = item.split(None, 1)
-            cells[columns[_place(place)]] = value(cell.strip("'\" "))
+            if not place.isdecimal():
+                raise ValueError(f"a column must be a number from 0, got {place!r}")
+            cells[columns[int(place)]] = value(cell.strip("'\" "))
     return cells
-
-
-def _place(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError(f"a column must be a number from 0, got {text!r}")
-    return int(text)
 
 
 def _split(text: str) -> list[str]:

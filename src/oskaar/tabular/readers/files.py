@@ -62,7 +62,7 @@ class Source:
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding}: "
                 "convert the file, or say its encoding, such as --encoding latin-1."
             ) from None
-        except (EOFError, OSError, zlib.error, _zip_error(), _lzma_error()) as error:
+        except _data_errors() as error:
             raise ReadError(
                 f"{self.name}, after line {number}: the data ends or breaks in the middle ({error}): get it again."
             ) from None
@@ -175,13 +175,8 @@ def _zstandard(raw: Any, name: str) -> IO[bytes]:
     return opened
 
 
-def _zip_error() -> type[Exception]:
-    """BadZipFile once zipfile is in use."""
-    module = sys.modules.get("zipfile")
-    return module.BadZipFile if module else EOFError
-
-
-def _lzma_error() -> type[Exception]:
-    """LZMAError once lzma is in use; importing it for nothing costs time."""
-    module = sys.modules.get("lzma")
-    return module.LZMAError if module else EOFError
+def _data_errors() -> tuple[type[Exception], ...]:
+    """What broken data raises; that of zipfile and lzma once they are in use: importing them for nothing costs time."""
+    names = {"zipfile": "BadZipFile", "lzma": "LZMAError"}
+    used = (getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
+    return (EOFError, OSError, zlib.error, *used)
