@@ -203,6 +203,29 @@ class FixedSpace(Space):
         return self.loss.optimum(y)
 
 
+class GrowingSpace(Space):
+    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
+
+    positions: dict[Any, int]
+    """The coordinate of each label, by its key."""
+
+    def key(self, y: Any) -> Any:
+        """What equal labels have in common, hashable."""
+        return y
+
+    @abstractmethod
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """The space that also holds y, a label that is new; `positions` has it."""
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y."""
+        key = self.key(y)
+        return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        return one_hot([self.positions[self.key(y)] for y in ys], self.p)
+
+
 class Names:
     """A fixed list of distinct hashable names with their positions; a whole number k means 0..k-1."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.ball import as_numbers
-from oskaar.losses.base import Loss, Space, first_best, near, one_hot
+from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
 from oskaar.requirements import require_whole
 
 
@@ -168,7 +168,7 @@ class Geodesic(Loss):
         return "Geodesic()"
 
 
-class SeenAngles(Space):
+class SeenAngles(GrowingSpace):
     r"""Weights on the distinct angles seen.
 
     An angle is a line u in [0, pi) and a side: y = u or u + pi. With f(theta) = sum_j g_j s_theta(y_j), which is
@@ -188,12 +188,8 @@ class SeenAngles(Space):
         self.lines, self.sides = lines[self.order], np.where(over, -1.0, 1.0)[self.order]
         self.gaps = np.diff(np.concatenate([[0.0], self.lines, [np.pi]]))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        return self if y in self.positions else SeenAngles({**self.positions, y: self.p})
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[y] for y in ys], self.p)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAngles(positions)
 
     def decode_many(self, G: Array) -> list[float]:
         """The label, or the angle opposite to one, of the least risk."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import (
+    GrowingSpace,
     Loss,
     Names,
     Space,
     enclosing_radius,
     first_best,
     near,
-    one_hot,
     require_hashable,
     widest,
 )
@@ -104,7 +104,7 @@ class ZeroOne(Loss):
         return f"ZeroOne({self.classes.names if self.classes else ''})"
 
 
-class SeenClasses(Space):
+class SeenClasses(GrowingSpace):
     """One coordinate for each class that has appeared."""
 
     c_delta = 1.0
@@ -118,12 +118,8 @@ class SeenClasses(Space):
         """|e_z - e_z'|, or |e_z| where there is one class: before it the answer was None, whose psi is 0."""
         return math.sqrt(min(self.p, 2))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        return self if y in self.positions else SeenClasses({**self.positions, y: self.p})
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[y] for y in ys], self.p)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenClasses(positions)
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate, None when no class is known."""

@@ -2,13 +2,12 @@ r"""Distributions on outcomes along a line, compared by transport: how far how m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, one_hot
+from oskaar.losses.base import GrowingSpace, Loss, Space
 from oskaar.losses.simplex import as_distribution
 from oskaar.requirements import require_whole
 
@@ -93,7 +92,7 @@ class OrderedWasserstein(Loss):
         return f"OrderedWasserstein({self.n if even else self.places.tolist()})"
 
 
-class SeenChains(Space):
+class SeenChains(GrowingSpace):
     """Weights on the distinct distributions seen, and the F_k of these, (p, n - 1)."""
 
     c_delta = 0.5
@@ -102,17 +101,13 @@ class SeenChains(Space):
         self.loss, self.positions, self._shares = loss, positions, shares
         self.p = len(positions)
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = y.tobytes()
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> bytes:
+        return bytes(y.tobytes())
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         shares = self._shares.extended(self.p + 1, self.loss.n - 1)
         shares.view[-1] = np.clip(np.cumsum(y)[:-1], 0.0, 1.0)
-        return SeenChains(self.loss, {**self.positions, key: self.p}, shares)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
+        return SeenChains(self.loss, positions, shares)
 
     def decode_many(self, G: Array) -> list[Array]:
         """The distribution of the least risk for each row."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Space, first_best, near, one_hot
+from oskaar.losses.base import GrowingSpace, Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of
 from oskaar.threads import one_thread
 
@@ -108,7 +108,7 @@ class Jaccard(SubsetLoss):
         return {name: value for name, value in self.__dict__.items() if name not in ("grid", "_codes")}
 
 
-class SeenSets(Space):
+class SeenSets(GrowingSpace):
     """Weights on the distinct sets seen: Y holds them, `gains` is J(z, y) for all z, where those are listed."""
 
     def __init__(self, loss: Jaccard, positions: dict[Any, int], Y: Sheet, gains: Sheet, gram: Sheet) -> None:
@@ -121,10 +121,7 @@ class SeenSets(Space):
     def diameter(self) -> float:
         return self.loss.diameter
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        if y in self.positions:
-            return self
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         p = self.p + 1
         Y, gram = self.Y.extended(p, self.loss.n_labels), self.gram.extended(p, p)
         gains = self.gains.extended(len(self.gains.view), p)
@@ -132,10 +129,7 @@ class SeenSets(Space):
         gram.view[-1] = gram.view[:, -1] = similarity(Y.view, Y.view[-1:])[:, 0]
         if self.loss.listed:
             gains.view[:, -1] = similarity(self.loss.grid, Y.view[-1:])[:, 0]
-        return SeenSets(self.loss, {**self.positions, y: self.p}, Y, gains, gram)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[y] for y in ys], self.p)
+        return SeenSets(self.loss, positions, Y, gains, gram)
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[int]]:

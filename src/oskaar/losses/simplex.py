@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
-from oskaar.losses.base import Loss, Space, first_best, near, one_hot
+from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
 from oskaar.requirements import require_whole
 from oskaar.threads import one_thread
 
@@ -188,7 +188,7 @@ class TotalVariation(_Distributions):
         return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
 
 
-class SeenDistributions(Space):
+class SeenDistributions(GrowingSpace):
     """Weights on the distinct distributions seen, and the overlap sum_i min(z_i, y_i) of candidates with them."""
 
     exact = False
@@ -202,21 +202,18 @@ class SeenDistributions(Space):
     def diameter(self) -> float:
         return math.sqrt(2) if self.n > 1 else 0.0
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y, which is a candidate too."""
-        key = y.tobytes()
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> bytes:
+        return bytes(y.tobytes())
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """y is a candidate too."""
         rows = self.n + self.p
         candidates = self._candidates.extended(rows + 1, self.n)
         candidates.view[-1] = y
         overlaps = self._overlaps.extended(rows + 1, self.p + 1)
         overlaps.view[:, -1] = np.minimum(candidates.view, y).sum(axis=1)
         overlaps.view[-1, :] = overlaps.view[self.n :, -1]
-        return SeenDistributions({**self.positions, key: self.p}, candidates, overlaps)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
+        return SeenDistributions(positions, candidates, overlaps)
 
     @one_thread
     def decode_many(self, G: Array) -> list[Array]:

@@ -8,13 +8,22 @@ over the candidates. Cost follows the number of distinct labels, not the number 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, enclosing_radius, first_best, near, one_hot, require_hashable, widest
+from oskaar.losses.base import (
+    GrowingSpace,
+    Loss,
+    Space,
+    enclosing_radius,
+    first_best,
+    near,
+    require_hashable,
+    widest,
+)
 from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
@@ -108,7 +117,7 @@ class LossTrick(Loss):
         return f"LossTrick({getattr(self.delta, '__name__', self.delta)!s})"
 
 
-class SeenLabels(Space):
+class SeenLabels(GrowingSpace):
     """Weights on the distinct labels seen, the pool of candidates, and Delta between them."""
 
     exact = False
@@ -170,11 +179,11 @@ class SeenLabels(Space):
             return None
         return np.asarray(along[:, seen] / np.sqrt(values[seen]))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y and the candidates it proposes."""
-        key = label_key(y)
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> Any:
+        return label_key(y)
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """With the candidates that y proposes."""
         pool, pooled = self.pool, self.pooled
         if self.loss.propose is not None:
             fresh = {label_key(z): z for z in self.loss.propose(y)}
@@ -188,11 +197,7 @@ class SeenLabels(Space):
         costs = self._costs.extended(len(pool), self.p + 1)
         costs.view[old:, :-1] = np.array(rows).reshape(len(new), self.p)
         costs.view[:, -1] = column
-        positions = {**self.positions, key: self.p}
         return SeenLabels(self.loss, positions, [*self.labels, y], pool, pooled, costs, gram)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        return one_hot([self.positions[label_key(y)] for y in ys], self.p)
 
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:

@@ -176,7 +176,7 @@ def _zstandard(raw: Any, name: str) -> IO[bytes]:
 
 
 def _data_errors() -> tuple[type[Exception], ...]:
-    """What broken data raises; that of zipfile and lzma once they are in use: importing them for nothing costs time."""
+    """What broken data raises, by zipfile and lzma too where they are in use: importing them costs time."""
     names = {"zipfile": "BadZipFile", "lzma": "LZMAError"}
     used = (getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
     return (EOFError, OSError, zlib.error, *used)
