@@ -21,6 +21,7 @@ from oskaar.cli import main
 from oskaar.cli.compare import bootstrap, ranked
 from oskaar.cli.losses import EXAMPLES, listed
 from oskaar.cli.options import parse
+from oskaar.tabular import Schema
 from oskaar.tabular.labels import GROUPED, KNOWN, make_labels
 
 RNG = np.random.default_rng(3)
@@ -502,6 +503,12 @@ def test_the_library_does_not_bring_the_command_line():
     code = "import sys, oskaar; print([m for m in sys.modules if m.startswith(('oskaar.cli', 'oskaar.tabular'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_schema_is_the_options_of_a_stream():
+    """The same names and defaults in Python and on the command line."""
+    options = vars(parse(["replay", "a.csv"]))
+    assert Schema(**{name: options[name] for name in vars(Schema())}) == Schema()
 
 
 def test_the_script_is_declared():

@@ -43,6 +43,15 @@ def test_sparse_and_compressed(tmp_path):
     assert ys == [{1}, set(), {0, 1}]
 
 
+def test_nominal_numbers(tmp_path):
+    """Values that are numbers stay themselves; a sparse row that lacks one has the first."""
+    (tmp_path / "n.arff").write_text(
+        "@relation n\n@attribute l {0,1}\n@attribute size {30, 10}\n@data\n{0 1,1 10}\n{0 1}\n"
+    )
+    X, _ = streams.read_arff(tmp_path / "n.arff", 1)
+    np.testing.assert_array_equal(X.toarray(), [[10], [30]])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
