@@ -17,7 +17,7 @@ from oskaar.cli import main
 from oskaar.cli.options import parse
 from oskaar.cli.report import Report
 from oskaar.cli.settings import open_stream
-from oskaar.reports import drawing, figures, files
+from oskaar.reports import figures, page
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(160, 2)).round(3)
@@ -240,7 +240,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
 
 
 def test_without_plotly_nothing_starts(run, monkeypatch):
-    monkeypatch.setattr(files, "find_spec", lambda name: None)
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
     monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     code, out, err, page = run(table())
     assert (code, out, page) == (2, "", None)
@@ -308,7 +308,7 @@ def test_a_comparison(tmp_path, capsys):
 
 
 def test_lines_of_many_learners_differ():
-    lines = [drawing.line([1], [1], "a", i)["line"] for i in range(20)]
+    lines = [figures.line([1], [1], "a", i)["line"] for i in range(20)]
     assert len({(line["dash"], line["color"]) for line in lines}) == 20
     rows = [{"name": f"a{i}", "mean_loss": i, "worse_by": i, "interval": [i, i]} for i in range(20)]
     found = outline(reports.comparison({f"a{i}": np.full(3, float(i)) for i in range(20)}, rows))
