@@ -17,7 +17,8 @@ from oskaar.cli import main
 from oskaar.cli.options import parse
 from oskaar.cli.report import Report
 from oskaar.cli.settings import open_stream
-from oskaar.reports import figures, page
+from oskaar.reports import figures
+from oskaar.reports import page as pages
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(160, 2)).round(3)
@@ -142,7 +143,7 @@ LETOR = "".join(f"{(q + d) % 3} qid:{q} 1:{d / 4} 2:{((q + d) % 3) / 3}\n" for q
             "a.csv",
             ["This learner does not restart", "The bound holds for any data"],
         ),
-        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not tell it"]),
+        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not report it"]),
         (table(), ["--no-baselines", "--budget", "16"], "a.csv", ["Restart weights and change points"]),
         (table(rows=1), [], "a.csv", ["1 rounds judged", "no answer yet"]),
         (table(X[:, 0] * 2), [], "a.csv", ["100 learned, not judged", "60 rounds judged", "mean "]),
@@ -240,7 +241,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
 
 
 def test_without_plotly_nothing_starts(run, monkeypatch):
-    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)
     monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     code, out, err, page = run(table())
     assert (code, out, page) == (2, "", None)
