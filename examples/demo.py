@@ -65,7 +65,7 @@ def main():
     print("What to try next:")
     print("  - your own stream:     learner.predict_one(x), then learner.learn_one(x, y)")
     print("  - a stream on file:    oskaar.replay(learner, X, ys), as above")
-    print("  - a changing world:    SALAMI(loss) in place of OSKAAR(loss, ...), with nothing to tune")
+    print("  - non-stationary data: SALAMI(loss) in place of OSKAAR(loss, ...), with nothing to tune")
     print("  - another structure:   losses.Ordinal, SequenceHamming, CostMatrix; LossTrick takes any function")
     print("  - a loss of your own:  docs/extending.md, one page")
 

@@ -208,14 +208,14 @@ def choosing():
     """Mean loss against lam, lengthscale, eta and budget on two streams."""
     _, Xw, weather_labels = days()
     Xg, gene_tags = genes(1000)
-    worlds = {
+    streams_ = {
         "weather (changes)": (losses.ZeroOne(["drizzle", "fog", "rain", "snow", "sun"]), Xw, weather_labels, BLUE),
         "genes (does not)": (losses.F1(14), Xg, gene_tags, GREEN),
     }
     figure, panels = plt.subplots(1, 4, figsize=(11, 3), layout="constrained", sharey=True)
     lams, scales = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
     etas, budgets = (0.125, 0.25, 0.5, 1.0, 2.0), (16, 32, 64, 128, 256)
-    for name, (loss, X, ys, color) in worlds.items():
+    for name, (loss, X, ys, color) in streams_.items():
         d = X.shape[1] ** 0.5
 
         def run(learner, X=X, ys=ys):

@@ -90,7 +90,7 @@ def main_table(found: Sequence[Verdict]) -> list[str]:
     return table_lines(rows)
 
 
-def tallies(found: Sequence[Verdict]) -> list[str]:
+def counts(found: Sequence[Verdict]) -> list[str]:
     """Wins of each method, and how the goals stand."""
     n = len(found)
     lowest = sum(v.lowest for v in found)
@@ -98,8 +98,8 @@ def tallies(found: Sequence[Verdict]) -> list[str]:
     off = [v.stream for v in found if not v.on_front]
     wins: dict[str, int] = {}
     for verdict in found:
-        rivals = {name: -d for name, d in verdict.differences.items()} | {OURS: 0.0}
-        winner = min(rivals, key=lambda name: (rivals[name], name != OURS))
+        others = {name: -d for name, d in verdict.differences.items()} | {OURS: 0.0}
+        winner = min(others, key=lambda name: (others[name], name != OURS))
         wins[winner] = wins.get(winner, 0) + 1
     counted = ", ".join(f"{name} {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
     lines = [f"- Untuned SALAMI has the lowest loss on {lowest} of {n} streams ({lowest / max(n, 1):.0%}; goal 90%)."]
@@ -116,12 +116,12 @@ def tallies(found: Sequence[Verdict]) -> list[str]:
 
 
 def standings(runs: Sequence[dict[str, Any]]) -> list[str]:
-    """The tallies against rivals at their defaults, and against tuned ones too where there are some."""
+    """The counts against peers at their defaults, and against tuned ones too where there are some."""
     untuned = [run for run in runs if run["role"] != "peer" or run["variant"] == "default"]
     if len(untuned) == len(runs):
-        return tallies(verdicts(runs))
-    lines = ["Against peers at their defaults, and baselines:", "", *tallies(verdicts(untuned))]
-    return [*lines, "", "Against tuned peers as well:", "", *tallies(verdicts(runs))]
+        return counts(verdicts(runs))
+    lines = ["Against peers at their defaults, and baselines:", "", *counts(verdicts(untuned))]
+    return [*lines, "", "Against tuned peers as well:", "", *counts(verdicts(runs))]
 
 
 def all_runs(found: Sequence[Verdict]) -> list[str]:

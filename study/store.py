@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import platform
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oskaar.state.writing import replaced
 from study.streams.entries import ROOT
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "pycrfsuite": "python-crfsuite"}
@@ -60,11 +60,8 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
 def save(path: Path, found: Mapping[str, Any], losses: Any) -> None:
     """Write a run, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    held = io.BytesIO()
-    np.savez_compressed(held, losses=losses, found=json.dumps(found, default=str))
-    partial = path.with_suffix(".part")
-    partial.write_bytes(held.getvalue())
-    partial.replace(path)
+    with replaced(path) as file:
+        np.savez_compressed(file, losses=losses, found=json.dumps(found, default=str))
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import zipfile
 import pytest
 
 from oskaar.cli import main
-from oskaar.readers import ReadError, read
+from oskaar.tabular.readers import ReadError, read
 
 GOOD = "a,b,y\n1,2,u\n2,1,v\n" * 1
 ROWS = "1,2,u\n2,1,v\n" * 8

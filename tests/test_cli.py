@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses, replay, streams
 from oskaar.cli import main
 from oskaar.cli.compare import bootstrap, ranked
-from oskaar.cli.labels import GROUPED, KNOWN, make_labels
 from oskaar.cli.losses import EXAMPLES, listed
 from oskaar.cli.options import parse
+from oskaar.tabular import Schema
+from oskaar.tabular.labels import GROUPED, KNOWN, make_labels
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(150, 3)).round(4)
@@ -126,7 +127,7 @@ def test_a_guessed_range_sees_only_the_first_rows(run):
     _, out, err = run(with_y(y), "--json")
     result = json.loads(out)
     assert result["clipped"] == 1
-    assert "1 labels were outside the guessed range" in err
+    assert "1 labels were outside the inferred range" in err
     low, high = y[:100].min(), y[:100].max()
     assert f"low={low - (high - low)}" in result["loss"]
     code, _, err = run(with_y(y), "--loss", "squared", "--low=-20", "--high", "20")
@@ -380,7 +381,7 @@ def test_groups_of_a_table(run):
 
 
 def test_interruption_keeps_what_there_is(run, monkeypatch, tmp_path):
-    from oskaar.cli import running
+    from oskaar.cli import console
 
     calls = []
     monkeypatch.chdir(tmp_path)
@@ -390,7 +391,7 @@ def test_interruption_keeps_what_there_is(run, monkeypatch, tmp_path):
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(running.Progress, "show", stop)
+    monkeypatch.setattr(console.Progress, "show", stop)
     code, out, err = run(tagged(), "--chunk", "40", "--json", "--learner", "oskaar")
     result = json.loads(out)
     assert code == 130
@@ -499,9 +500,15 @@ def test_demo(capsys):
 
 
 def test_the_library_does_not_bring_the_command_line():
-    code = "import sys, oskaar; print([m for m in sys.modules if m.startswith(('oskaar.cli', 'oskaar.readers'))])"
+    code = "import sys, oskaar; print([m for m in sys.modules if m.startswith(('oskaar.cli', 'oskaar.tabular'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_schema_is_the_options_of_a_stream():
+    """The same names and defaults in Python and on the command line."""
+    options = vars(parse(["replay", "a.csv"]))
+    assert Schema(**{name: options[name] for name in vars(Schema())}) == Schema()
 
 
 def test_the_script_is_declared():
@@ -511,9 +518,9 @@ def test_the_script_is_declared():
 
 
 def test_warnings_are_said(run, monkeypatch):
-    from oskaar.cli import running
+    from oskaar.cli import console
 
-    monkeypatch.setattr(running.Progress, "show", lambda self, run: warnings.warn("mind this", stacklevel=1))
+    monkeypatch.setattr(console.Progress, "show", lambda self, run: warnings.warn("mind this", stacklevel=1))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         _, _, err = run(tagged(20))

@@ -9,8 +9,8 @@ import pytest
 
 from oskaar import OSKAAR, losses, replay
 from oskaar.cli import main
-from oskaar.cli.arcs import arc_rows
-from oskaar.readers import ReadError, Record, read
+from oskaar.tabular.inputs import arc_rows
+from oskaar.tabular.readers import ReadError, Record, read
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(90, 2)).round(3)

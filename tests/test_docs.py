@@ -27,7 +27,7 @@ MODULES = (
     "features",
     "kernels",
     "losses",
-    "readers",
+    "tabular",
     "river",
     "sklearn",
     "state",

@@ -65,8 +65,8 @@ def test_changes_are_where_they_are_said_to_be():
     stream = streams.drifting(losses.ZeroOne(3), 100, sites=20, changes=3, seed=5)
     assert stream.V_0 == 4
     assert stream.changes == [26, 51, 76]
-    worlds = stream.path.argmax(axis=1)
-    assert np.bincount(worlds).tolist() == [25] * 4
+    regimes = stream.path.argmax(axis=1)
+    assert np.bincount(regimes).tolist() == [25] * 4
 
 
 def test_labels_follow_the_law(rng):

@@ -236,11 +236,14 @@ def test_top_takes_the_first_of_equals(rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: losses.F1(4, at_least=3, at_most=2), "at_least=3, at_most=2"),
-        (lambda: losses.Jaccard(4, at_most=5), "at_most=5, n_labels=4"),
-        (lambda: losses.SubsetHamming(4, at_least=-1), "at_least=-1"),
-        (lambda: losses.SubsetHamming(4, at_least=1.5), "whole numbers"),
-        (lambda: losses.PrecisionAtK(4, 5), "from 1 to n_labels = 4, got 5"),
+        (
+            lambda: losses.F1(4, at_least=3, at_most=2),
+            r"at_least must be a whole number from 0 to 2 \(at_most\), got 3",
+        ),
+        (lambda: losses.Jaccard(4, at_most=5), r"at_most must be a whole number from 0 to 4 \(n_labels\), got 5"),
+        (lambda: losses.SubsetHamming(4, at_least=-1), "at_least must be .* got -1"),
+        (lambda: losses.SubsetHamming(4, at_least=1.5), "whole number"),
+        (lambda: losses.PrecisionAtK(4, 5), r"from 1 to 4 \(n_labels\), got 5"),
         (lambda: losses.PrecisionAtK(4, 0), "got 0"),
         (lambda: losses.Jaccard(0), "whole number >= 1"),
         (lambda: losses.SubsetZeroOne(3, []), "at least one"),

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oskaar import streams
-from oskaar.readers import ReadError, read
-from oskaar.readers.base import value
-from oskaar.readers.delimited import read_delimited
-from oskaar.readers.jsonlines import read_jsonlines
+from oskaar.tabular.readers import ReadError, read
+from oskaar.tabular.readers.base import value
+from oskaar.tabular.readers.delimited import read_delimited
+from oskaar.tabular.readers.jsonlines import read_jsonlines
 
 CSV = "a,b,label\n1,0.5,red\n2,,blue\n"
 

@@ -16,9 +16,9 @@ from oskaar import OSKAAR, losses, replay, reports
 from oskaar.cli import main
 from oskaar.cli.options import parse
 from oskaar.cli.report import Report
-from oskaar.cli.rounds import Rounds
-from oskaar.readers import read
-from oskaar.reports import drawing, figures, files
+from oskaar.cli.settings import open_stream
+from oskaar.reports import figures
+from oskaar.reports import page as pages
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(160, 2)).round(3)
@@ -143,7 +143,7 @@ LETOR = "".join(f"{(q + d) % 3} qid:{q} 1:{d / 4} 2:{((q + d) % 3) / 3}\n" for q
             "a.csv",
             ["This learner does not restart", "The bound holds for any data"],
         ),
-        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not tell it"]),
+        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not report it"]),
         (table(), ["--no-baselines", "--budget", "16"], "a.csv", ["Restart weights and change points"]),
         (table(rows=1), [], "a.csv", ["1 rounds judged", "no answer yet"]),
         (table(X[:, 0] * 2), [], "a.csv", ["100 learned, not judged", "60 rounds judged", "mean "]),
@@ -197,8 +197,8 @@ def test_nothing_of_the_file_comes_alive(run, tmp_path):
 
 def test_names_of_learners_do_not_come_alive():
     """In Python a learner can be called anything, also in a figure."""
-    company = {EVIL + "2": OSKAAR(losses.ZeroOne("ab"))}
-    recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 4, "abab", name=EVIL, baselines=company)
+    baselines = {EVIL + "2": OSKAAR(losses.ZeroOne("ab"))}
+    recorder = reports.record(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 4, "abab", name=EVIL, baselines=baselines)
     page = reports.html(recorder, title=EVIL, command=EVIL)
     assert EVIL not in page
     assert [trace["name"] for trace in outline(page).figures["running"]["data"]] == [EVIL, EVIL + "2"]
@@ -225,7 +225,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
     (tmp_path / "a.csv").write_text(table())
     path = tmp_path / "report.html"
     options = parse(["replay", str(tmp_path / "a.csv"), "--report", str(path)])
-    report, rounds = Report(options), Rounds(read(options.file), options)
+    report, rounds = Report(options), open_stream(options)
     learner, stream = OSKAAR(rounds.labels.loss), list(rounds)
     recorder = report.recorder("oskaar", rounds, [])
     for half in (stream[:80], stream[80:]):
@@ -241,8 +241,8 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
 
 
 def test_without_plotly_nothing_starts(run, monkeypatch):
-    monkeypatch.setattr(files, "find_spec", lambda name: None)
-    monkeypatch.setattr("oskaar.cli.replay.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)
+    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     code, out, err, page = run(table())
     assert (code, out, page) == (2, "", None)
     assert err == "oskaar: a report needs plotly, which is not installed: pip install 'oskaar[report]'.\n"
@@ -252,7 +252,7 @@ def test_without_plotly_nothing_starts(run, monkeypatch):
     ("path", "words"), [("none/report.html", "No such file or directory"), (".", "Is a directory")]
 )
 def test_a_place_that_cannot_be_written_is_refused_first(tmp_path, capsys, monkeypatch, path, words):
-    monkeypatch.setattr("oskaar.cli.replay.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     (tmp_path / "a.csv").write_text(table())
     assert main(["replay", str(tmp_path / "a.csv"), "--report", str(tmp_path / path)]) == 2
     assert words in capsys.readouterr().err
@@ -309,7 +309,7 @@ def test_a_comparison(tmp_path, capsys):
 
 
 def test_lines_of_many_learners_differ():
-    lines = [drawing.line([1], [1], "a", i)["line"] for i in range(20)]
+    lines = [figures.line([1], [1], "a", i)["line"] for i in range(20)]
     assert len({(line["dash"], line["color"]) for line in lines}) == 20
     rows = [{"name": f"a{i}", "mean_loss": i, "worse_by": i, "interval": [i, i]} for i in range(20)]
     found = outline(reports.comparison({f"a{i}": np.full(3, float(i)) for i in range(20)}, rows))

@@ -109,8 +109,8 @@ def test_texts_are_made_for_the_worst_only():
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_the_recorder_has_the_numbers_of_the_replay(chunk):
     learner = SALAMI(LOSS, kernels.Gaussian(1.0) + 1.0, false_alarms=0.01)
-    company = {"repeat-last": RepeatLast(LOSS)}
-    recorder = reports.record(learner, X, Y, baselines=company, chunk=chunk, columns=["a", "b"])
+    baselines = {"repeat-last": RepeatLast(LOSS)}
+    recorder = reports.record(learner, X, Y, baselines=baselines, chunk=chunk, columns=["a", "b"])
     expected = replay(SALAMI(LOSS, kernels.Gaussian(1.0) + 1.0), X, Y)
     other = replay(RepeatLast(LOSS), X, Y)
     shown = figures.losses(recorder)["data"]

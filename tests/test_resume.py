@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, losses, state
-from oskaar.cli import main, running
+from oskaar.cli import main
+from oskaar.cli import run as runs
 from oskaar.cli.checkpoint import read_checkpoint
-from oskaar.cli.rounds import Rounds
+from oskaar.tabular import Stream
 
 RNG = np.random.default_rng(8)
 N = 115
@@ -97,7 +98,7 @@ def settled(text):
 
 def stopping(monkeypatch, where, after):
     """Control-C in the middle of reading a round, or of learning some."""
-    target, name = {"reading": (Rounds, "_label"), "learning": (running, "replay")}[where]
+    target, name = {"reading": (Stream, "_label"), "learning": (runs, "replay")}[where]
     real, calls = getattr(target, name), []
 
     def stopped(*args, **more):
@@ -334,7 +335,7 @@ def test_a_second_control_c_stops_at_once(here):
     """In the middle of learning: results so far, and no checkpoint of half a chunk."""
     (here / "a.csv").write_text(RUNS["salami"][1])
     with pytest.MonkeyPatch.context() as patch:
-        real, calls = running.replay, []
+        real, calls = runs.replay, []
 
         def twice(*args, **more):
             calls.append(0)
@@ -343,7 +344,7 @@ def test_a_second_control_c_stops_at_once(here):
                 signal.raise_signal(signal.SIGINT)
             return real(*args, **more)
 
-        patch.setattr(running, "replay", twice)
+        patch.setattr(runs, "replay", twice)
         code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
     assert code == 130
     assert json.loads(out)["rounds"] == 7
@@ -372,7 +373,7 @@ def damaged(data):
     root = manifest["nodes"][manifest["root"][0]]["dict"]
     for name, value in [
         *(("kind", "other"), ("count", -1), ("count", None), ("totals", 3), ("total", "much"), ("learner", None)),
-        *(("reading", 5), ("company", None)),
+        *(("reading", 5), ("baselines", None)),
     ]:
         pairs = [[key, value if key == name else old] for key, old in root]
         nodes = [*manifest["nodes"][:-1], {"dict": pairs}]
@@ -434,10 +435,10 @@ def test_killed_runs_go_on_from_the_last_checkpoint(here, whole):
     name, text, more = RUNS["salami"]
     (here / name).write_text(text)
     code = (
-        "import os, oskaar.cli as c, oskaar.cli.keeping as k; real = k.Keeper.after\n"
+        "import os, oskaar.cli as c, oskaar.cli.checkpoint as k; real = k.Checkpointer.after\n"
         "def after(self, run):\n    real(self, run)\n    run.count >= 63 and os._exit(9)\n"
-        f"k.Keeper.after = after; c.main(['replay', {name!r}, '--chunk', '7', '--out', 'z', '--checkpoint', 'c', "
-        f"'--every', '28', *{more!r}])"
+        f"k.Checkpointer.after = after; c.main(['replay', {name!r}, '--chunk', '7', '--out', 'z', '--checkpoint', "
+        f"'c', '--every', '28', *{more!r}])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 9
     assert read_checkpoint("c").count == 56

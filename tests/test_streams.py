@@ -43,11 +43,22 @@ def test_sparse_and_compressed(tmp_path):
     assert ys == [{1}, set(), {0, 1}]
 
 
+def test_nominal_numbers(tmp_path):
+    """Values that are numbers stay themselves; a sparse row that lacks one has the first."""
+    (tmp_path / "n.arff").write_text(
+        "@relation n\n@attribute l {0,1}\n@attribute size {30, 10}\n@data\n{0 1,1 10}\n{0 1}\n"
+    )
+    X, _ = streams.read_arff(tmp_path / "n.arff", 1)
+    np.testing.assert_array_equal(X.toarray(), [[10], [30]])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (DENSE + "1,red,0\n", "line 11: cannot read '1,red,0'"),
-        (DENSE + "1,blue,0,0\n", "line 11"),
+        (DENSE + "1,blue,0,0\n", "line 11: column 'color' must be one of red, green, got 'blue'"),
+        (DENSE + "many,red,0,0\n", "line 11: column 'a' must be a number, got 'many'"),
+        (DENSE + "?,red,0,0\n", "line 11: column 'a' must be a number, got None"),
         (SPARSE + "{9 1}\n", "line 10"),
         ("@relation x\n@attribute a numeric\n", "no @data line"),
     ],
@@ -105,8 +116,9 @@ def test_conllu(tmp_path, end):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("2\tno\tno\tINTJ\tUH\t_\t1", "line 12: a token must have 10 fields with tabs between them, got 7"),
+        ("2\tno\tno\tINTJ\tUH\t_\t1", "line 12: a token must have 10 fields, as the first had, got 7"),
         ("3\tno\tno\tINTJ\tUH\t_\t1\t_\t_\t_", "line 12: token 2 must come next, got '3'"),
+        ("x\tno\tno\tINTJ\tUH\t_\t1\t_\t_\t_", "line 12: token 2 must come next, got 'x'"),
         ("2\tno\tno\tINTJ\tUH\t_\t_\t_\t_\t_", "line 12: the head of token 2 must be a number, got '_'"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oskaar.cli.compare import bootstrap, resampled
 from study import statistics
 from study.plots import front
-from study.report import standings, tallies
+from study.report import counts, standings
 from study.verdicts import verdict, verdicts
 
 numbers = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=60)
@@ -121,4 +121,4 @@ def test_tuned_rivals_are_counted_apart():
     runs = [made("SALAMI", [0.5] * 100, "ours"), made("a", [0.6] * 100), made("a", [0.4] * 100, variant="tuned")]
     lines = [line for line in standings(runs) if "has the lowest loss on" in line and "goal" in line]
     assert [line.split(" on ")[1][:6] for line in lines] == ["1 of 1", "0 of 1"]
-    assert standings(runs[:2]) == tallies(verdicts(runs[:2]))
+    assert standings(runs[:2]) == counts(verdicts(runs[:2]))

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 import oskaar
 
-INNER = {"__main__", "arrays", "guards", "inputs", "lazy", "memory", "rows", "solvers"}
+INNER = {"__main__", "arrays", "guards", "inputs", "lazy", "memory", "requirements", "rows", "solvers"}
 """What users never name: how things are stored and solved, described in docs/how-it-works.md."""
 
 RETURNED = {

@@ -65,8 +65,8 @@ def without_rounding(G: Array) -> Array:
     array([[0.e+00, 0.e+00],
            [1.e-17, 1.e+00]])
     """
-    felt = np.abs(G).max(axis=1, initial=0.0) > 1e-12
-    return G if felt.all() else np.where(felt[:, None], G, 0.0)
+    kept = np.abs(G).max(axis=1, initial=0.0) > 1e-12
+    return G if kept.all() else np.where(kept[:, None], G, 0.0)
 
 
 def fit_columns(G: Array, columns: int) -> Array:

@@ -1,11 +1,12 @@
 r"""Streams whose truth is known: labels drawn from laws whose mean embedding is a function of the RKHS.
 
-A world is a law pi(x) over a few labels y_1..y_J for each input, with E[phi(y) | x] = sum_j pi_j(x) phi(y_j) = g*(x),
+A regime is a law pi(x) over a few labels y_1..y_J for each input, with E[phi(y) | x] = sum_j pi_j(x) phi(y_j) =
+g*(x),
 
     g*(x) = b + k(x, S) A,      b = mean_j phi(y_j),     |g*|^2 <= |b|^2 + Tr(A^T k(S, S) A)                 (1)
 
 in the RKHS of k + 1, the learner's kernel. (Norms are those of this decomposition; the RKHS norm is the least of all
-decompositions, and is never larger.) Rounds move through worlds: c_t are convex weights, g*_t = sum_w c_t(w) g*_w, so
+decompositions, and is never larger.) Rounds move through regimes with convex weights c_t, g*_t = sum_w c_t(w) g*_w:
 
     |g*_t - g*_{t-1}|^2 = (c_t - c_{t-1})^T Q (c_t - c_{t-1}),       Q_{vw} = Tr(A_v^T k(S, S) A_w)           (2)
 
@@ -27,7 +28,7 @@ from oskaar.losses import Loss
 from oskaar.theory import variations
 
 CENTRES = 30
-"""Centres of the functions of a world, where inputs are not drawn from sites."""
+"""Centres of the functions of a regime, where inputs are not drawn from sites."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Drifting:
     laws: Array
     """pi_t(x_t), (T, J)."""
     path: Array
-    """c_t, (T, worlds)."""
+    """c_t, (T, regimes)."""
     norms: Array
     """|g*_t| by (1), (T,)."""
     steps: Array
@@ -55,7 +56,7 @@ class Drifting:
     sites: Array
     """S, (n, width)."""
     weights: Array
-    """(worlds, n, J): pi_w(x) = 1/J + k(x, S) weights[w]."""
+    """(regimes, n, J): pi_w(x) = 1/J + k(x, S) weights[w]."""
 
     @property
     def V_0(self) -> int:
@@ -123,10 +124,10 @@ def drifting(
     loss: any loss with a fixed embedding; its labels are drawn, `labels` of them, or given as a list.
     kernel: k without the intercept; Gaussian(0.5) on inputs in [-1, 1]^width.
     sites: inputs are drawn from so many points, where any law is a function of the RKHS: with noise = 0 labels are a
-        function of x until the world changes, g*_t(x_t) = phi(y_t). None: inputs are drawn from the whole cube,
+        function of x until the regime changes, g*_t(x_t) = phi(y_t). None: inputs are drawn from the whole cube,
         and a label is never certain: pi(x) = 1/J + f(x), as large as laws can be, times 1 - noise.
     changes: abrupt changes, at rounds a (changes + 1)-th of the stream apart: V_0 = 1 + changes.
-    drift: how many worlds to wander through, at a constant pace: V_G = |g*_1| + drift times their distances.
+    drift: how many regimes to move through, at a constant pace: V_G = |g*_1| + drift times their distances.
     noise: the share of labels drawn from all J alike.
 
     >>> from oskaar import losses
@@ -140,9 +141,9 @@ def drifting(
     rng = np.random.default_rng(seed)
     base = Gaussian(0.5) if kernel is None else kernel
     names = _labels(loss, labels, rng)
-    J, worlds = len(names), changes + 1 if not drift else int(np.ceil(drift)) + 1
+    J, regimes = len(names), changes + 1 if not drift else int(np.ceil(drift)) + 1
     S = rng.uniform(-1, 1, size=(CENTRES if sites is None else sites, width))
-    shapes = rng.normal(size=(worlds, len(S), J))
+    shapes = rng.normal(size=(regimes, len(S), J))
     K = base(S, S)
     if sites is None:
         x = rng.uniform(-1, 1, size=(rounds, width))
@@ -153,7 +154,7 @@ def drifting(
         place = rng.integers(sites, size=rounds)
         x, rows = S[place], K[place]
         weights = (1 - noise) * _certain(shapes, K)
-    path = _path(rounds, worlds, changes, drift)
+    path = _path(rounds, regimes, changes, drift)
     laws = 1 / J + np.einsum("tw,tn,wnj->tj", path, rows, weights, optimize=True)
     laws = np.maximum(laws, 0.0)  # rounding
     laws /= laws.sum(axis=1, keepdims=True)
@@ -187,7 +188,7 @@ def _labels(loss: Loss, labels: Any, rng: np.random.Generator) -> list[Any]:
 
 
 def _inside(shapes: Array, values: Array) -> Array:
-    """Functions f_j (worlds, n, J) that sum to 0 over j, with |f_j| <= 1/J at every reference row."""
+    """Functions f_j (regimes, n, J) that sum to 0 over j, with |f_j| <= 1/J at every reference row."""
     J = shapes.shape[2]
     centred = shapes - shapes.mean(axis=2, keepdims=True)
     largest = np.abs(np.einsum("rn,wnj->wrj", values, centred, optimize=True)).max(axis=(1, 2))
@@ -196,20 +197,20 @@ def _inside(shapes: Array, values: Array) -> Array:
 
 
 def _certain(shapes: Array, K: Array) -> Array:
-    """Functions f_j (worlds, n, J) that make one label certain at each site: the largest of smooth functions."""
+    """Functions f_j (regimes, n, J) that make one label certain at each site: the largest of smooth functions."""
     J = shapes.shape[2]
     winners = (K @ shapes).argmax(axis=2)
     return np.stack([np.linalg.solve(K, np.eye(J)[w] - 1 / J) for w in winners])
 
 
-def _path(rounds: int, worlds: int, changes: int, drift: float) -> Array:
-    """c_t (T, worlds): whole worlds one after another, or a walk from one to the next."""
+def _path(rounds: int, regimes: int, changes: int, drift: float) -> Array:
+    """c_t (T, regimes): whole regimes one after another, or a steady move from one to the next."""
     t: NDArray[np.int64] = np.arange(rounds)
     position = t * (changes + 1) // rounds if not drift else drift * t / max(rounds - 1, 1)
-    low = np.minimum(np.floor(position).astype(int), max(worlds - 2, 0))
-    path = np.zeros((rounds, worlds))
+    low = np.minimum(np.floor(position).astype(int), max(regimes - 2, 0))
+    path = np.zeros((rounds, regimes))
     path[t, low] = 1 - (position - low)
-    if worlds > 1:
+    if regimes > 1:
         path[t, low + 1] = position - low
     return path
 

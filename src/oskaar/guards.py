@@ -1,7 +1,7 @@
 """What keeps a learner whole: ctrl-C waits until a round is learned, and threads take turns, on one BLAS thread.
 
 Python runs the handler of a signal between two steps of the main thread, anywhere. `uninterrupted` puts a handler
-in place that only takes a note, and sends the signal again when the block is over, to whoever handled it before.
+in place that only takes a note, and sends the signal again when the block is over, to the handler before it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _owners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 def give_lock(owner: Any) -> None:
     """A reentrant lock of its own, `_lock`, which is a new one in a forked process.
 
-    A thread that held the old one is not there any more; what it was writing stays torn.
+    A thread that held the old one is not there any more; what it was writing stays refused.
     """
     owner._lock = threading.RLock()
     _owners[id(owner)] = owner
@@ -130,16 +130,11 @@ def locked(method: Method) -> Method:
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
-            require_whole(self)
+            if self._torn:
+                raise RuntimeError(_TORN.format(type(self).__name__))
             return method(self, *args, **kwargs)
 
     return cast(Method, guarded)
-
-
-def require_whole(learner: Any) -> None:
-    """Refuse a learner that an error has left in the middle of a round."""
-    if learner._torn:
-        raise RuntimeError(_TORN.format(type(learner).__name__))
 
 
 _TORN = (

@@ -18,6 +18,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Growing, Rows
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.requirements import shorten
 from oskaar.rows import nbytes, pick, rows_between, widened
 
 
@@ -34,7 +35,7 @@ class Block:
         return Block(self.rows[lo:hi], hi - lo, self.names)
 
     def fingerprint(self) -> Any:
-        """Equal for equal rows; None where equality cannot be told."""
+        """Equal for equal rows; None where equality is not defined."""
         if isinstance(self.rows, np.ndarray):
             return self.rows.shape, self.rows.tobytes()
         if isinstance(self.rows, list):
@@ -88,7 +89,6 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         self._rows.append(block.rows)
         self.n = self._rows.shape[0]
 
@@ -126,7 +126,6 @@ class SparseStore(Store):
         return Block(rows, rows.shape[0])
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         rows, used = block.rows, self._data.shape[0]
         if used + rows.nnz > np.iinfo(np.int32).max:
             raise MemoryError(f"sparse rows hold at most 2^31 - 1 numbers in all, {used + rows.nnz} are wanted.")
@@ -161,7 +160,7 @@ class SparseStore(Store):
 class DictStore(SparseStore):
     """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot.
 
-    Names are any keys that a dict takes, and are told apart as a dict tells them: 1 is not "1".
+    Names are any keys that a dict takes, and differ as keys of a dict do: 1 is not "1".
     """
 
     def __init__(self) -> None:
@@ -191,7 +190,6 @@ class DictStore(SparseStore):
         return Block(rows, len(xs), names)
 
     def adopt(self, block: Block) -> None:
-        """Remember their names."""
         super().adopt(block)
         assert block.names is not None
         self.names = block.names
@@ -208,22 +206,18 @@ class ObjectStore(Store):
         self._objects: list[Any] = []
 
     def parse(self, xs: Sequence[Any]) -> Block:
-        """A list."""
         return Block(list(xs), len(xs))
 
     def append(self, block: Block) -> None:
-        """Keep them."""
         del self._objects[self.n :]
         self._objects.extend(block.rows)
         self.n = len(self._objects)
 
     def drop(self, rows: int) -> None:
-        """Forget the oldest."""
         del self._objects[:rows]
         self.n = len(self._objects)
 
     def rows_for(self, block: Block) -> Rows:
-        """A list."""
         return self._objects
 
 
@@ -364,7 +358,7 @@ class Inputs:
         return pick(self.store.rows_for(block), slice(-rows, None)) if self.store and self.n else None
 
     def size_of(self, block: Block) -> int:
-        """The memory that keeping a block takes."""
+        """The memory that storing a block takes."""
         return nbytes(block.rows) if self.keep else 0
 
     def forget(self, rows: int) -> None:
@@ -487,7 +481,7 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
         if len(xs) > 1:  # find the row to blame
             return np.concatenate([_numbers([x], width) for x in xs])
         raise ValueError(
-            f"x must be a row of numbers, got {_shorten(xs[0])}: "
+            f"x must be a row of numbers, got {shorten(xs[0])}: "
             "a kernel on objects (kernels.Pairwise) takes anything, dict rows take text."
         ) from error
     if rows.ndim != 2:
@@ -532,7 +526,7 @@ def _feature(key: Any, value: Any) -> tuple[Any, float]:
     try:
         number = float(value) if type(value) in (float, int, bool, np.float64) else _number(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"feature {key!r} must be a number or a text, got {_shorten(value)}.") from error
+        raise ValueError(f"feature {key!r} must be a number or a text, got {shorten(value)}.") from error
     if not math.isfinite(number):
         raise ValueError(f"x must be finite, got {number} in feature {key!r}: impute NaN and inf, or drop the round.")
     return key, number
@@ -571,8 +565,3 @@ def _require_finite(data: Array, where: Callable[[int], str]) -> None:
     if not np.isfinite(data).all():
         i = int(np.flatnonzero(~np.isfinite(data))[0])
         raise ValueError(f"x must be finite, got {data[i]} in {where(i)}: impute NaN and inf, or drop the round.")
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, is_sparse, squared_norms, with_norms
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
@@ -68,15 +69,13 @@ class Stationary(Kernel):
     lengthscale: float = 1.0
 
     def __post_init__(self) -> None:
-        _require_positive("lengthscale", self.lengthscale)
+        require_positive("lengthscale", self.lengthscale)
 
     @property
     def kappa(self) -> float:
-        """1."""
         return 1.0
 
     def diag(self, X: Rows) -> Array:
-        """All 1."""
         return np.ones(count(X))
 
 
@@ -149,7 +148,6 @@ class Linear(Kernel):
         return _inner(X, Y)
 
     def diag(self, X: Rows) -> Array:
-        """|x|^2."""
         return _squared_norms(X)
 
 
@@ -166,9 +164,8 @@ class Polynomial(Kernel):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree must be a whole number >= 1, got {self.degree}.")
-        _require_positive("scale", self.scale)
+        require_whole("degree", self.degree)
+        require_positive("scale", self.scale)
         if not (math.isfinite(self.offset) and self.offset >= 0):
             raise ValueError(f"offset must be >= 0, got {self.offset}: the kernel would not be positive.")
 
@@ -195,7 +192,6 @@ class Cosine(Kernel):
 
     @property
     def kappa(self) -> float:
-        """1."""
         return 1.0
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -223,14 +219,12 @@ class Constant(Kernel):
 
     @property
     def kappa(self) -> float:
-        """sqrt(value)."""
         return math.sqrt(self.value)
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return np.full((count(X), count(Y)), float(self.value))
 
     def diag(self, X: Rows) -> Array:
-        """All `value`."""
         return np.full(count(X), float(self.value))
 
 
@@ -259,7 +253,6 @@ class Sum(_Pair):
 
     @property
     def kappa(self) -> float:
-        """sqrt(kappa^2 + kappa'^2)."""
         return math.hypot(self.left.kappa, self.right.kappa)
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -277,7 +270,6 @@ class Product(_Pair):
 
     @property
     def kappa(self) -> float:
-        """kappa times kappa'."""
         return self.left.kappa * self.right.kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -308,7 +300,6 @@ class Pairwise(Kernel):
 
     @property
     def kappa(self) -> float:
-        """As declared."""
         return self._kappa
 
     def __call__(self, X: Sequence[Any], Y: Sequence[Any]) -> Array:
@@ -332,7 +323,6 @@ class Rowwise(Kernel):
 
     @property
     def kappa(self) -> float:
-        """As declared."""
         return self._kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -371,7 +361,7 @@ class Standardised(Kernel):
         if len(self.centres) != len(self.scales):
             raise ValueError(f"each scale has a centre, got {len(self.scales)} and {len(self.centres)}.")
         for scale in self.scales:
-            _require_positive("each scale", scale)
+            require_positive("each scale", scale)
 
     @property
     def kappa(self) -> float:
@@ -499,7 +489,7 @@ def default_kernel(rows: Rows) -> Kernel:
 
 
 def as_kernel(kernel: Any, rows: Rows) -> Kernel:
-    """A Kernel out of a Kernel or a function, told by how the function answers for the first of `rows`.
+    """A Kernel out of a Kernel or a function, inferred from how the function answers for the first of `rows`.
 
     A function that makes a (2, 3) matrix of 2 and 3 rows is `Rowwise`; one that makes a number of a
     pair of inputs is `Pairwise`.
@@ -567,11 +557,6 @@ def _shape_of(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int,
 
 def _operand(other: Kernel | float) -> Kernel:
     return other if isinstance(other, Kernel) else Constant(float(other))
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and > 0, got {value}.")
 
 
 def _rows(X: Rows) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__`: `homes` says which names each file of the package has.
+    """A module's `__getattr__`: `homes` maps each file of the package to its names.
 
     >>> get = lazily("oskaar.losses", {"fscore": "F1 SizeSpace"})
     >>> get("F1").__name__

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from oskaar.requirements import require_whole
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -70,11 +72,7 @@ def readable(size: float) -> str:
 
 def require_max_bytes(max_bytes: Any) -> int | None:
     """A limit on memory, or None."""
-    if max_bytes is None:
-        return None
-    if isinstance(max_bytes, bool) or max_bytes % 1 != 0 or max_bytes < 1:
-        raise ValueError(f"max_bytes must be a whole number >= 1, or None for no limit, got {max_bytes!r}.")
-    return int(max_bytes)
+    return None if max_bytes is None else require_whole("max_bytes", max_bytes, note=", or None for no limit")
 
 
 def require_space(wanted: int, max_bytes: int, advice: str) -> None:

@@ -42,7 +42,7 @@ class Replay:
 
     @property
     def rounds(self) -> int:
-        """T."""
+        """The number of rounds, T."""
         return len(self.losses)
 
     @property
@@ -155,7 +155,7 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
 
 
 def _first_answer(loss: Loss, y: Any) -> Any:
-    """What an oskaar learner that knows nothing would have said: a learner that says None is judged by it."""
+    """The answer of an oskaar learner without data: a learner that answers None is judged by it."""
     space = loss.space()
     return space.decode_round(np.zeros((len(loss.embed(y)) if loss.parts else 1, space.p)))
 

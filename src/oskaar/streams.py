@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +10,10 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.drifts import Drifting, drifting
+from oskaar.features.scaling import Moments
+from oskaar.tabular.inputs import error_at
+from oskaar.tabular.readers import Record, Table, read
+from oskaar.tabular.readers.base import value
 
 __all__ = ["Drifting", "Sentence", "drifting", "read_arff", "read_conllu", "standardised"]
 
@@ -26,15 +29,7 @@ def standardised(X: Array) -> Array:
     X = np.asarray(X, dtype=float)
     if X.ndim != 2:
         raise ValueError(f"X must be a matrix of rows, got shape {X.shape}.")
-    if len(X) == 0:
-        return X.copy()
-    moved = X - X[0]  # sums of squares of small numbers keep their digits
-    counts = np.arange(1, len(X) + 1)[:, None]
-    means = np.cumsum(moved, axis=0) / counts
-    spread = np.sqrt(np.maximum(np.cumsum(moved**2, axis=0) / counts - means**2, 0.0))
-    still = spread <= 1e-9 * (1e-300 + np.maximum.accumulate(np.abs(moved), axis=0))
-    scaled: Array = np.divide(moved - means, spread, out=np.zeros_like(moved), where=~still)
-    return scaled
+    return Moments.start(X).seen(X)[0] if len(X) else X.copy()
 
 
 def read_arff(path: str | Path, n_labels: int) -> tuple[Any, list[frozenset[int]]]:
@@ -43,75 +38,44 @@ def read_arff(path: str | Path, n_labels: int) -> tuple[Any, list[frozenset[int]
     n_labels: how many of the columns are labels: the first n, or, when negative, the last -n.
     Dense rows give an array, sparse rows a CSR array; nominal columns count from 0 in the order declared.
     """
-    width, sparse, rows = _arff_rows(Path(path))
-    if not 0 < abs(n_labels) < width:
-        raise ValueError(f"{path} has {width} columns, of which {n_labels} cannot be the labels.")
-    first = 0 if n_labels > 0 else width + n_labels
-    is_label = np.zeros(width, dtype=bool)
-    is_label[first : first + abs(n_labels)] = True
-    places = np.where(is_label, np.cumsum(is_label) - 1, np.cumsum(~is_label) - 1)
-    labels: list[frozenset[int]] = []
+    table = read(path, "arff")
+    columns = list(table.columns or ())
+    if not 0 < abs(n_labels) < len(columns):
+        raise ValueError(f"{path} has {len(columns)} columns, of which {n_labels} cannot be the labels.")
+    listed = columns[:n_labels] if n_labels > 0 else columns[n_labels:]
+    label_of = {name: i for i, name in enumerate(listed)}
+    place_of = {name: j for j, name in enumerate(name for name in columns if name not in label_of)}
+    codes = {name: _codes(values) for name, values in table.nominal.items()}
+    ys: list[frozenset[int]] = []
     data: list[float] = []
     indices: list[int] = []
     starts = [0]
-    for row in rows:
-        labels.append(frozenset(int(places[j]) for j, v in row if is_label[j] and v))
-        kept = [(int(places[j]), v) for j, v in row if not is_label[j]]
-        indices += [j for j, _ in kept]
-        data += [v for _, v in kept]
+    for record in table:
+        row = {name: v for name, cell in record.cells.items() if (v := _number(table, record, name, cell, codes))}
+        ys.append(frozenset(label_of[name] for name in row if name in label_of))
+        indices += [place_of[name] for name in row if name in place_of]
+        data += [v for name, v in row.items() if name in place_of]
         starts.append(len(data))
     from scipy.sparse import csr_array
 
-    X = csr_array((data, indices, starts), shape=(len(labels), width - abs(n_labels)), dtype=float)
-    return (X if sparse else X.toarray()), labels
+    X = csr_array((data, indices, starts), shape=(len(ys), len(place_of)), dtype=float)
+    return (X if table.sparse else X.toarray()), ys
 
 
-def _arff_rows(path: Path) -> tuple[int, bool, list[list[tuple[int, float]]]]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    codes: list[dict[str, float]] = []
-    rows: list[list[tuple[int, float]]] = []
-    sparse, in_data = False, False
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            line = line.strip()
-            if not line or line.startswith("%"):
-                continue
-            if in_data:
-                sparse = sparse or line.startswith("{")
-                try:
-                    rows.append(list(_arff_values(line, codes)))
-                except (ValueError, KeyError, IndexError) as error:
-                    raise ValueError(f"{path}, line {number}: cannot read {line[:60]!r} ({error}).") from None
-            elif line.lower().startswith("@attribute"):
-                codes.append(_nominal_codes(line))
-            in_data = in_data or line.lower().startswith("@data")
-    if not in_data:
-        raise ValueError(f"{path} has no @data line: it is not an ARFF file, or it was cut short.")
-    return len(codes), sparse, rows
+def _codes(values: tuple[str, ...]) -> dict[Any, float]:
+    """What each value of a nominal column is as a number: itself where all are numbers, else its place."""
+    cells = [value(text) for text in values]
+    numeric = all(isinstance(cell, (int, float)) for cell in cells)
+    return {cell: float(cell) if numeric else float(i) for i, cell in enumerate(cells)}
 
 
-def _arff_values(line: str, codes: list[dict[str, float]]) -> Iterator[tuple[int, float]]:
-    if line.startswith("{"):
-        items = (item.split(None, 1) for item in line.strip("{} ").split(",") if item.strip())
-        cells = [(int(j), text.strip()) for j, text in items]
-    else:
-        cells = list(enumerate(text.strip() for text in line.split(",")))
-        if len(cells) != len(codes):
-            raise ValueError(f"{len(codes)} values are declared, {len(cells)} are there")
-    for j, text in cells:
-        known = codes[j]
-        value = known[text.strip("'\"")] if known else float(text)
-        if value:
-            yield j, value
-
-
-def _nominal_codes(line: str) -> dict[str, float]:
-    """{'0': 0.0, '1': 1.0} for "@attribute name {0,1}"; empty for numbers."""
-    if not line.endswith("}"):
-        return {}
-    values = [v.strip().strip("'\"") for v in line[line.rindex("{") + 1 : -1].split(",")]
-    numeric = all(v.lstrip("+-").replace(".", "", 1).isdigit() for v in values)
-    return {v: float(v) if numeric else float(i) for i, v in enumerate(values)}
+def _number(table: Table, record: Record, name: str, cell: Any, codes: dict[str, dict[Any, float]]) -> float:
+    if name in codes and cell in codes[name]:
+        return codes[name][cell]
+    if name in codes or not isinstance(cell, (int, float)):
+        what = f"one of {', '.join(table.nominal[name][:8])}" if name in codes else "a number"
+        raise error_at(table, record, f"column {name!r} must be {what}, got {cell!r}")
+    return float(cell)
 
 
 class Sentence(NamedTuple):
@@ -123,36 +87,25 @@ class Sentence(NamedTuple):
 
 
 def read_conllu(path: str | Path) -> list[Sentence]:
-    """The sentences of a CoNLL-U file (Universal Dependencies), gzipped or not: forms, universal POS and heads.
+    """The sentences of a CoNLL-U file (Universal Dependencies), compressed or not: forms, universal POS and heads.
 
     Ranges of words that are written as one (3-4) and empty nodes (5.1) are left out: no head points at them.
     """
-    path = Path(path)
-    opener = gzip.open if path.suffix == ".gz" else open
+    table = read(path, "conll")
     sentences: list[Sentence] = []
-    rows: list[tuple[str, str, int]] = []
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate([*lines, "\n"], start=1):
-            line = line.rstrip("\r\n")
-            if not line.strip():
-                if rows:
-                    sentences.append(Sentence(*zip(*rows, strict=True)))
-                    rows = []
-            elif not line.startswith("#"):
-                row = _conllu_row(line, len(rows) + 1, f"{path}, line {number}")
-                rows += [row] if row else []
+    for _, group in groupby(table, key=lambda record: record.cells["sentence"]):
+        rows = [_token(table, record, number) for number, record in enumerate(group, start=1)]
+        sentences.append(Sentence(*zip(*rows, strict=True)))
     return sentences
 
 
-def _conllu_row(line: str, token: int, where: str) -> tuple[str, str, int] | None:
-    """(form, POS, head) of a token; None for what is no token of its own."""
-    fields = line.split("\t")
-    if len(fields) != 10:
-        raise ValueError(f"{where}: a token must have 10 fields with tabs between them, got {len(fields)}.")
-    if "-" in fields[0] or "." in fields[0]:
-        return None
-    if fields[0] != str(token):
-        raise ValueError(f"{where}: token {token} must come next, got {fields[0]!r}.")
-    if not fields[6].isdecimal():
-        raise ValueError(f"{where}: the head of token {token} must be a number, got {fields[6]!r}.")
-    return fields[1], fields[3], int(fields[6])
+def _token(table: Table, record: Record, number: int) -> tuple[str, str, int]:
+    """(form, POS, head) of the token that must be this one of its sentence."""
+    cells = record.cells
+    if "head" not in cells:
+        raise error_at(table, record, "a token must have 10 fields with tabs between them")
+    if cells["id"] != str(number):
+        raise error_at(table, record, f"token {number} must come next, got {cells['id']!r}")
+    if not cells["head"].isdecimal():
+        raise error_at(table, record, f"the head of token {number} must be a number, got {cells['head']!r}")
+    return cells["form"], cells["upos"], int(cells["head"])

@@ -58,7 +58,7 @@ class _Limit:
         self.before: list[tuple[Library, int]] | None = None
 
     def settle(self) -> None:
-        """1 while there is work; where nobody else has set another number meanwhile, the user's after it."""
+        """1 while there is work; where no one else has set another number meanwhile, the user's after it."""
         if self.inside and self.before is None:
             found = [(library, library[0]()) for library in self.libraries]
             if self.before is None:

@@ -1,4 +1,4 @@
-"""Synthetic streams: worlds that stay, change at once, and drift."""
+"""Synthetic streams: stationary, with abrupt changes, and with drift."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from study.streams.entries import SEED, Entry, benchmark
 
 ROUNDS = 3000
 """How long a synthetic stream is: its changes are at fixed shares of this, however many rounds are run."""
-WORLDS: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
+STREAMS: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
     "class-still": ("class", lambda: losses.ZeroOne(5), {"sites": 40, "noise": 0.1, "labels": 5}),
     "class-change": ("class", lambda: losses.ZeroOne(5), {"sites": 40, "noise": 0.1, "labels": 5, "changes": 4}),
     "class-drift": ("class", lambda: losses.ZeroOne(4), {"sites": 40, "labels": 4, "drift": 3.0}),
@@ -28,7 +28,7 @@ WORLDS: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
 }
 
 
-def _world(name: str, kind: str, loss: Callable[[], Any], options: dict[str, Any]) -> Entry:
+def _entry(name: str, kind: str, loss: Callable[[], Any], options: dict[str, Any]) -> Entry:
     called = f"synthetic-{name}"
 
     def load(folder: Path, rounds: int | None) -> Stream:
@@ -48,5 +48,5 @@ def _sines(name: str, change: bool) -> Entry:
     return Entry(name, "class", load)
 
 
-ENTRIES = [_world(name, *rest) for name, rest in WORLDS.items()]
+ENTRIES = [_entry(name, *rest) for name, rest in STREAMS.items()]
 ENTRIES += [_sines("synthetic-sines-still", False), _sines("synthetic-sines-change", True)]

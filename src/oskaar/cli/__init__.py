@@ -1,7 +1,7 @@
 """The command line: `oskaar replay FILE`, `compare`, `inspect`, `losses`, `demo`.
 
-Standard output is for results, standard error for guesses and progress. Exit codes: 0, 2 for input that cannot be
-used (one sentence, no traceback without --debug), 130 after control-C with what there was so far.
+Standard output is for results, standard error for messages and progress. Exit codes: 0, 2 for input that cannot be
+used (one sentence, no traceback without --debug), 130 after control-C with the result so far.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _said
+            warnings.showwarning = _show_warning
             return _run(parse(arguments))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more at its end
@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     return 2
 
 
-def _said(message: Warning | str, *where: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"oskaar: {message}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Answers as they come: a line of JSON for each round, that a run which goes on later appends to."""
+"""Answers as they come: a line of JSON for each round. A resumed run appends to them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from oskaar.cli.checkpoint import Checkpoint
-from oskaar.cli.rounds import Round
-from oskaar.readers import ReadError
+from oskaar.tabular import ReadError, Round
 
 
 class Answers:

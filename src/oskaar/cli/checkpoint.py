@@ -1,25 +1,35 @@
-"""Checkpoints: a run on its way as a file, in the format of `oskaar.state`. Data and names, nothing to execute.
+"""Checkpoints: an unfinished run as a file, in the format of `oskaar.state`. Data and names, nothing to execute.
 
-A checkpoint has the learner, the baselines, the totals, what has been learned of the inputs (scaling), how far the
-input has been read with a fingerprint of it, the settings, and `extra`: parts of others, as JSON knows them.
+A checkpoint has the learner, the baselines, the totals, the state of standardising, how far the input has been read
+with a fingerprint of it, the settings, and `extra`: the state of observers, as JSON. One is written every so many
+rounds or seconds, at the end, and after control-C.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oskaar import __version__, state
-from oskaar.cli.company import AsListed, LeftHead, MeanSoFar
+from oskaar.cli.baselines import AsListed, LeftHead, MeanSoFar
+from oskaar.cli.console import say
 from oskaar.cli.models import Refitted
 from oskaar.learners.base import Predictor
-from oskaar.readers import ReadError
+from oskaar.memory import readable
+from oskaar.state.writing import require_file
+from oskaar.tabular import ReadError, Stream
+
+if TYPE_CHECKING:
+    from oskaar.cli.run import Run
 
 KIND = "oskaar replay"
-COMPANY = {f"{one.__module__}:{one.__qualname__}": one for one in (AsListed, LeftHead, MeanSoFar, Refitted)}
+CLASSES = {f"{one.__module__}:{one.__qualname__}": one for one in (AsListed, LeftHead, MeanSoFar, Refitted)}
 """What a checkpoint may name besides the classes that any state may."""
 
 _COUNTS = ("count", "warmup", "used", "pulled", "skipped", "clipped", "written")
@@ -32,9 +42,9 @@ class Checkpoint:
     file: str
     settings: dict[str, Any]
     about: dict[str, Any]
-    """What was guessed, which must come out again: the loss, the columns."""
+    """What was inferred, which must be inferred again: the loss, the columns."""
     learner: Any
-    company: dict[str, Any]
+    baselines: dict[str, Any]
     count: int
     warmup: int
     total: float
@@ -47,7 +57,7 @@ class Checkpoint:
     """The length of --out, whose fingerprint is `answers`."""
     answers: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Parts of others, by name, as JSON knows them."""
+    """The state of observers, by name, as JSON."""
     version: str = __version__
 
     def save(self, path: str | os.PathLike[str]) -> int:
@@ -60,7 +70,7 @@ class Checkpoint:
 
 
 def read_checkpoint(path: str) -> Checkpoint:
-    """The run that a file keeps."""
+    """The run that a file holds."""
     found = read_state(path)
     if not isinstance(found, Checkpoint):
         raise ReadError(f"{path} is a learner and no checkpoint of a run: oskaar.load({path!r}) reads it in Python.")
@@ -70,7 +80,7 @@ def read_checkpoint(path: str) -> Checkpoint:
 def read_state(path: str) -> Any:
     """The checkpoint, or the learner, that a file holds; a ReadError says what is wrong with it."""
     try:
-        thing = state.load(path, allow=COMPANY)
+        thing = state.load(path, allow=CLASSES)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
     except (state.StateError, zipfile.BadZipFile) as error:
@@ -90,18 +100,18 @@ def _checked(parts: dict[str, Any]) -> Checkpoint:
     fields = set(Checkpoint.__dataclass_fields__)
     state.require(set(parts) == fields, f"these parts are missing or too many: {sorted(set(parts) ^ fields)[:3]}")
     kept = Checkpoint(**parts)
-    for name in ("settings", "about", "company", "totals", "reading", "extra"):
+    for name in ("settings", "about", "baselines", "totals", "reading", "extra"):
         state.require_kind(parts[name], dict, name)
     for name in _COUNTS:
         state.require_count({**vars(kept), **kept.reading}.get(name), name)
     for number in (kept.total, kept.seconds, *kept.totals.values()):
         state.require(isinstance(number, float) and number == number, "totals must be numbers")
-    state.require(set(kept.totals) == set(kept.company), "each baseline must have a total")
-    for one in (kept.learner, *kept.company.values()):
+    state.require(set(kept.totals) == set(kept.baselines), "each baseline must have a total")
+    for one in (kept.learner, *kept.baselines.values()):
         if isinstance(one, Predictor):
             one._check_state()
         else:
-            state.require_kind(one, tuple(COMPANY.values()), "a learner")
+            state.require_kind(one, tuple(CLASSES.values()), "a learner")
     return kept
 
 
@@ -117,3 +127,106 @@ def free_name(file: str) -> str:
         n += 1
         name = f"{stem}-{n}.oskaar"
     return name
+
+
+def require_same(stream: Stream, kept: Checkpoint, options: Any) -> None:
+    """Refuse a file from which something else is inferred than before."""
+    name, about = stream.table.name, stream.about()
+    for what, now in about.items():
+        if kept.about.get(what) != now:
+            raise ReadError(
+                f"{name} is not what the checkpoint has read: {what} is {now!r:.80} and was "
+                f"{kept.about.get(what)!r:.80}: give the file as it was, or start anew without --resume."
+            )
+    if options.file == "-":
+        say(f"standard input must start again from its beginning: its first {kept.reading['used']} rows are skipped")
+    if kept.written and not options.out:
+        raise ReadError(f"the run of {options.resume} wrote its answers to {kept.out}: give --out {kept.out} again.")
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Every(NamedTuple):
+    """So many rounds, or so many seconds."""
+
+    rounds: int | None = None
+    seconds: float | None = None
+
+
+def every(text: str) -> Every:
+    """How often: `1000` rounds, or `30s`, `5m`, `1h`.
+
+    >>> every("1000"), every("5m")
+    (Every(rounds=1000, seconds=None), Every(rounds=None, seconds=300.0))
+    """
+    found = re.fullmatch(r"(\d+)\s*([smh]?)", text.strip())
+    if not found or not int(found[1]):
+        raise ReadError(
+            f"--every must be a number of rounds, such as 1000, or a time, such as 30s or 5m, got {text!r}."
+        )
+    number, unit = int(found[1]), found[2]
+    return Every(seconds=number * _UNITS[unit]) if unit else Every(rounds=number)
+
+
+def require_place(path: str) -> None:
+    """Refuse a path that no checkpoint can be written to, before a long run and not after it."""
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        require_file(path)
+        possible = os.path.isdir(folder) and os.access(folder, os.W_OK)
+    except OSError:
+        possible = False
+    if not possible:
+        raise ReadError(f"--checkpoint {path} cannot be written: it must be a file in a folder that is there.")
+
+
+class Checkpointer:
+    """Where the checkpoint goes, and when it is due. `path` None: only after control-C, under a free name.
+
+    `path` "" writes none at all.
+    """
+
+    def __init__(self, options: Any) -> None:
+        self.path: str | None = options.checkpoint or (options.resume if options.checkpoint is None else "")
+        self._regular = bool(options.checkpoint)
+        if self._regular:
+            require_place(options.checkpoint)
+        self._every = every(options.every)
+        self._file, self._out = options.file, options.out
+        self._last: tuple[int, float] | None = None
+
+    def after(self, run: Run) -> None:
+        """After a chunk: write where it is due."""
+        if not self._regular:
+            return
+        done, now = run.count + run.warmup, time.monotonic()
+        rounds, since = self._last or (run.began, now)
+        self._last = (rounds, since)
+        due = done - rounds >= self._every.rounds if self._every.rounds else now - since >= (self._every.seconds or 0)
+        if due:
+            self._last = (done, now)
+            run.checkpoint(self._file).save(str(self.path))
+
+    def at_end(self, run: Run) -> None:
+        """At the end of the stream, or where its next row is bad."""
+        if self._regular and run.whole:
+            run.checkpoint(self._file).save(str(self.path))
+
+    def interrupted(self, run: Run) -> str | None:
+        """After control-C: write, and say how to go on; the path."""
+        if self.path == "":
+            return None
+        if not run.whole:
+            say("stopped in the middle of some rounds: there is no checkpoint of them")
+            return None
+        path = self.path or free_name(self._file)
+        try:
+            size = run.checkpoint(self._file).save(path)
+        except (ValueError, MemoryError) as error:
+            say(f"no checkpoint: {error}")
+            return None
+        out = ["--out", self._out] if self._out else []
+        say(f"{run.count + run.warmup} rounds are kept in {path}, {readable(size)}")
+        say("go on with: " + shlex.join(["oskaar", "replay", self._file, "--resume", path, *out]))
+        return path

@@ -14,79 +14,79 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.cli.columns import split
-from oskaar.cli.company import make_baselines
+from oskaar.cli.baselines import make_baselines
+from oskaar.cli.console import say, table
 from oskaar.cli.models import make_learner
-from oskaar.cli.rivals import RIVALS, have_river, make_rival, suits
-from oskaar.cli.rounds import Rounds
-from oskaar.cli.telling import say, table
+from oskaar.cli.river_learners import LEARNERS, have_river, make_river_learner, suits
+from oskaar.cli.settings import open_stream
 from oskaar.losses import Loss
-from oskaar.readers import ReadError, read
 from oskaar.replays import replay
+from oskaar.tabular import ReadError
+from oskaar.tabular.schema import split
 
 RESAMPLES = 2000
 
 
 def run(options: Any) -> int:
-    """Do it, and print a table from the best to the worst."""
+    """Run them, and print a table from the best to the worst."""
     report = None
     if options.report:
         from oskaar.cli.report import Report
 
         report = Report(options)
-    rounds = Rounds(read(options.file, options.format, options.encoding, options.max_line), options)
-    settings = _settings(options, rounds.labels.loss)
+    stream = open_stream(options)
+    loss = stream.labels.loss
+    settings = _settings(options, loss)
     for _, setting in settings:
-        _made(setting.learner, rounds.labels.loss, setting, rounds.width)  # errors before the long part
-    stream = list(rounds)
-    for note in rounds.notes:
+        _made(setting.learner, loss, setting, stream.width)  # errors before the long part
+    rounds = list(stream)
+    for note in stream.notes:
         say(note)
-    if not any(not r.warm for r in stream):
-        raise ReadError(f"{rounds.table.name} has no rounds to judge.")
-    say(f"{len(settings)} settings on {len(stream)} rounds: the best of many looks better than it is")
-    xs: Any = [r.x for r in stream]
-    xs = np.array(xs) if rounds.dense and not rounds.group else xs
-    ys = [r.y for r in stream]
-    judged = np.array([not r.warm for r in stream])
-    found = _losses(settings, rounds.labels.loss, rounds.width, xs, ys, options.jobs)
+    judged = np.array([not r.warm for r in rounds], dtype=bool)
+    if not judged.any():
+        raise ReadError(f"{stream.table.name} has no rounds to judge.")
+    say(f"{len(settings)} settings on {len(rounds)} rounds: the best of many looks better than it is")
+    xs: Any = [r.x for r in rounds]
+    xs = np.array(xs) if stream.dense and not stream.group else xs
+    found = _losses(settings, loss, stream.width, xs, [r.y for r in rounds], options.jobs)
     rows = ranked({name: losses[judged] for name, losses in found.items()})
     if report:
-        facts = {"loss": repr(rounds.labels.loss), "file": rounds.table.name, "guesses": rounds.notes}
+        facts = {"loss": repr(loss), "file": stream.table.name, "guesses": stream.notes}
         say(f"the report is {report.write_comparison(found, rows, judged, facts)}")
     if options.json:
-        print(json.dumps({"rounds": int(judged.sum()), "loss": repr(rounds.labels.loss), "learners": rows}))
+        print(json.dumps({"rounds": int(judged.sum()), "loss": repr(loss), "learners": rows}))
         return 0
     lines = [["", "mean loss", "worse by", "95% interval"]]
     for row in rows:
         low, high = row["interval"]
         lines.append([row["name"], f"{row['mean_loss']:.4f}", f"{row['worse_by']:.4f}", f"[{low:.4f}, {high:.4f}]"])
-    print(f"{rounds.labels.loss!r}, {int(judged.sum())} rounds\n\n" + "\n".join(table(lines)))
+    print(f"{loss!r}, {int(judged.sum())} rounds\n\n" + "\n".join(table(lines)))
     return 0
 
 
 def _settings(options: Any, loss: Loss) -> list[tuple[str, Namespace]]:
     """Every combination, by name; River's learners have one setting each."""
     found = []
-    rivals = [name for name in split(options.learner) if name.startswith("river-")]
+    river = [name for name in split(options.learner) if name.startswith("river-")]
     if options.river and not have_river():
         say("River is not installed, its learners are left out: pip install 'oskaar[river]'")
     elif options.river and not suits(loss):
         say(f"River has no learner for {loss!r}: its learners are left out")
     elif options.river:
-        rivals += [name for name in RIVALS if name not in rivals]
+        river += [name for name in LEARNERS if name not in river]
     kernels: list[str | None] = [*split(options.kernel or "")] or [None]
     lams: list[str | None] = [*split(options.lam or "")] or [None]
-    for learner in [name for name in split(options.learner) if name not in rivals]:
+    for learner in [name for name in split(options.learner) if name not in river]:
         for kernel in kernels:
             for lam in lams:
-                said = [learner, *([kernel] if kernel else []), *([f"lam={lam}"] if lam else [])]
+                words = [learner, *([kernel] if kernel else []), *([f"lam={lam}"] if lam else [])]
                 setting = Namespace(**{**vars(options), "learner": learner, "kernel": kernel, "lam": lam})
-                found.append((" ".join(said), setting))
-    return [*found, *((name, Namespace(**{**vars(options), "learner": name})) for name in rivals)]
+                found.append((" ".join(words), setting))
+    return [*found, *((name, Namespace(**{**vars(options), "learner": name})) for name in river)]
 
 
 def _made(name: str, loss: Loss, setting: Any, width: int | None) -> Any:
-    return make_rival(name, loss) if name.startswith("river-") else make_learner(name, loss, setting, width)
+    return make_river_learner(name, loss) if name.startswith("river-") else make_learner(name, loss, setting, width)
 
 
 def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any], jobs: int) -> dict[str, Array]:
@@ -98,8 +98,8 @@ def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any]
             done = list(pool.map(_one, tasks))
     else:
         done = [_one(task) for task in tasks]
-    company = {name: replay(one, xs, ys, loss=loss).losses for name, one in make_baselines(loss).items()}
-    return {**{name: losses for (name, _), losses in zip(settings, done, strict=True)}, **company}
+    baselines = {name: replay(one, xs, ys, loss=loss).losses for name, one in make_baselines(loss).items()}
+    return {**{name: losses for (name, _), losses in zip(settings, done, strict=True)}, **baselines}
 
 
 def _one(task: tuple[Any, ...]) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, losses, replay
-from oskaar.cli.telling import table
+from oskaar.cli.console import table
 
 ROUNDS, TAGS, NUMBERS = 800, 6, 4
 

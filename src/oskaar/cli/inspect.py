@@ -12,12 +12,12 @@ import numpy as np
 from oskaar import OSKAAR, SALAMI
 from oskaar.cli.checkpoint import Checkpoint, read_state
 from oskaar.cli.options import defaults
-from oskaar.cli.settings import command
+from oskaar.cli.settings import command_line
 from oskaar.learners.online import OnlineLearner
 from oskaar.memory import readable
 
 HEAVIEST = 5
-"""So many restarts are shown, and so many of company."""
+"""So many restarts are shown, and so many of the other experts."""
 
 
 def run(options: Any) -> int:
@@ -50,7 +50,7 @@ def described(thing: Any) -> dict[str, Any]:
         "input": thing.file,
         "answers": thing.out,
         "more": sorted(thing.extra),
-        "reproduce": command(thing.file, thing.settings, defaults("replay")),
+        "reproduce": command_line("replay", thing.file, thing.settings, defaults("replay")),
     }
 
 

@@ -8,10 +8,10 @@ import math
 from typing import Any
 
 from oskaar import losses
-from oskaar.cli.labels import KNOWN, plain
+from oskaar.tabular.labels import KNOWN, jsonable
 
 NOT_LISTED = ("Loss", "SubsetLoss")
-"""Bases of others."""
+"""Base classes."""
 
 EXAMPLES: dict[str, tuple[str, Any]] = {
     "Angles": ("Angles(2)", [0.5, -1.0]),
@@ -66,12 +66,12 @@ def described() -> list[dict[str, Any]]:
         text = (inspect.getdoc(getattr(losses, name)) or "").splitlines()[0]
         made, example = EXAMPLES.get(name, ("", None))
         option = name.lower() if name.lower() in KNOWN else None
-        rows.append({"name": name, "about": text, "made": f"losses.{made}", "y": plain(example), "option": option})
+        rows.append({"name": name, "about": text, "made": f"losses.{made}", "y": jsonable(example), "option": option})
     return rows
 
 
 def run(options: Any) -> int:
-    """Print them."""
+    """Print the losses."""
     rows = described()
     if options.json:
         print(json.dumps({"losses": rows}))

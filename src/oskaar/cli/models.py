@@ -1,4 +1,4 @@
-"""Learners by name."""
+"""The learners and kernels that options name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from oskaar import OSKAAR, SALAMI, BatchILE, kernels
-from oskaar.cli.columns import split
 from oskaar.losses import Loss
-from oskaar.readers import ReadError
+from oskaar.tabular import ReadError
+from oskaar.tabular.schema import split
 
 KERNELS = ("gaussian", "laplacian", "matern", "linear", "polynomial", "cosine")
 LEARNERS = ("salami", "oskaar", "batch")
@@ -89,7 +89,7 @@ class Refitted:
         return self.model.predict_one(x) if self._fitted else None
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Keep the round; fit where it is time."""
+        """Store the round; fit again where there are a tenth more."""
         self._xs.append(x)
         self._ys.append(y)
         if len(self._ys) >= 1.1 * self._fitted:

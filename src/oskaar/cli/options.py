@@ -10,7 +10,7 @@ import json
 import tomllib
 from typing import Any, NoReturn
 
-from oskaar.readers.base import MAX_LINE
+from oskaar.tabular.readers.base import MAX_LINE
 
 
 class OptionError(ValueError):
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """All commands."""
+    """The parser of all commands and their options."""
     top = Parser("oskaar", description="Online structured prediction: predict, see the truth, learn.")
     commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
     replay = commands.add_parser(
@@ -36,7 +36,9 @@ def parser() -> Parser:
     replay.add_argument("--learner", default="salami", help="salami (default), oskaar or batch")
     replay.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
     replay.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
-    replay.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True, help="company (default)")
+    replay.add_argument(
+        "--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)"
+    )
     replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
     replay.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file as it goes on, see --every")

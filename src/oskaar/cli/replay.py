@@ -5,67 +5,54 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oskaar.cli.answers import opened
-from oskaar.cli.checkpoint import read_checkpoint
-from oskaar.cli.keeping import Keeper
+from oskaar.cli.checkpoint import Checkpointer, read_checkpoint, require_same
+from oskaar.cli.console import Progress, say, table
 from oskaar.cli.models import make_learner
-from oskaar.cli.resuming import require_same
-from oskaar.cli.rounds import Rounds
-from oskaar.cli.running import Progress, Run
-from oskaar.cli.settings import resumed
-from oskaar.cli.telling import say, table
-from oskaar.readers import read
-
-if TYPE_CHECKING:
-    from oskaar.cli.report import Report
+from oskaar.cli.run import Run
+from oskaar.cli.settings import open_stream, resumed
 
 
 def run(options: Any) -> int:
-    """Do it, and print what came of it."""
-    report = _report(options)
+    """Run it, and print the result."""
+    report = None
+    if options.report:
+        from oskaar.cli.report import Report
+
+        report = Report(options)  # what it needs is missed before the run
     kept = read_checkpoint(options.resume) if options.resume else None
     if kept:
         options = resumed(options, kept.settings, options.resume)
-    keeper = Keeper(options)
-    rounds = Rounds(read(options.file, options.format, options.encoding, options.max_line), options)
-    learner = make_learner(options.learner, rounds.labels.loss, options, rounds.width)
-    for note in rounds.notes:
+    checkpointer = Checkpointer(options)
+    stream = open_stream(options)
+    learner = make_learner(options.learner, stream.labels.loss, options, stream.width)
+    for note in stream.notes:
         say(note)
-    done = Run(rounds, learner, options.baselines)
+    done = Run(stream, learner, options)
     if kept:
-        require_same(rounds, kept, options)
+        require_same(stream, kept, options)
         done.restore(kept)
         say(f"{options.resume}: going on after {done.began} rounds")
     if report:
-        done.observer = report.recorder(
-            options.learner, rounds, done.baselines, kept.extra.get("report") if kept else None
-        )
+        before = kept.extra.get("report") if kept else None
+        done.observer = report.recorder(options.learner, stream, done.baselines, before)
         done.parts["report"] = done.observer
     with opened(options.out, kept) as done.out:
-        done.go(options.chunk, Progress(options.progress, options.limit, not options.budget), keeper)
+        done.go(options.chunk, Progress(options.progress, options.limit, not options.budget), checkpointer)
     result = done.result()
     if done.interrupted:
-        result["checkpoint"] = keeper.interrupted(done)
+        result["checkpoint"] = checkpointer.interrupted(done)
         say(f"interrupted: what follows is of the first {done.count} rounds")
-    if done.rounds.clipped:
-        say(f"{done.rounds.clipped} labels were outside the guessed range and moved to its ends: set the range")
+    if stream.clipped:
+        say(f"{stream.clipped} labels were outside the inferred range and moved to its ends: set the range")
     if report and done.observer:
         done.observer.finish(learner)
         say(f"the report is {report.write(done.observer, result)}")
-    stream = sys.stderr if options.out == "-" else sys.stdout
-    print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=stream, flush=True)
+    to = sys.stderr if options.out == "-" else sys.stdout
+    print(json.dumps(result) if options.json else "\n".join(_lines(options.learner, result)), file=to, flush=True)
     return 130 if done.interrupted else 0
-
-
-def _report(options: Any) -> Report | None:
-    """The report that is asked for; what cannot be is refused before the run."""
-    if not options.report:
-        return None
-    from oskaar.cli.report import Report
-
-    return Report(options)
 
 
 def _lines(name: str, result: dict[str, Any]) -> Iterator[str]:

@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from oskaar.arrays import Array
-from oskaar.cli.options import parser
-from oskaar.cli.rounds import Rounds
+from oskaar.cli.options import defaults
+from oskaar.cli.settings import command_line
 from oskaar.reports import Destination, Recorder, comparison, html, require_plotly
+from oskaar.tabular import Stream
 
-WHERE = (
-    "command",
-    "file",
-    "config",
-    "json",
-    "debug",
-    "out",
-    "progress",
-    "report",
-    "jobs",
-    "checkpoint",
-    "resume",
-    "every",
-)
-"""Options that change nothing in what comes out."""
+WHERE = {
+    *("command", "file", "config", "given", "json", "debug", "progress", "jobs"),
+    *("out", "report", "checkpoint", "resume", "every"),
+}
+"""Options that change nothing in the result."""
 
 
 class Report:
-    """A report to be; made before the run, so that what it needs is missed before and not after it."""
+    """The report of a run. Made before it, so that what the report needs is missed before and not after the run."""
 
     def __init__(self, options: Any) -> None:
         require_plotly()
         self._destination = Destination(options.report)
-        self._command = command_line(options)
+        self._command = repeating(options)
         self._file = options.file
 
     def recorder(
-        self, name: str, rounds: Rounds, baselines: list[str], kept: dict[str, Any] | None = None
+        self, name: str, stream: Stream, baselines: list[str], kept: dict[str, Any] | None = None
     ) -> Recorder:
-        """The observer of the run; `kept` is what `to_dict` gave, for a run that goes on."""
+        """The observer of the run; `kept` is what `to_dict` gave, for a run that is resumed."""
         if kept:
-            return Recorder.from_dict(kept, rounds.names, rounds.labels.show)
-        return Recorder(name, baselines, rounds.names, rounds.labels.show)
+            return Recorder.from_dict(kept, stream.names, stream.labels.show)
+        return Recorder(name, baselines, stream.names, stream.labels.show)
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
-        """Write it; where."""
+        """Write the page of a run; its path."""
         title = f"{recorder.name} on {self._stream}"
         self._destination.write(html(recorder, result, title=title, command=self._command))
         return self._destination.path
 
     def write_comparison(self, losses: dict[str, Array], rows: Any, judged: Any, result: dict[str, Any]) -> str:
-        """Write that of several learners; where."""
+        """Write the page of several learners; its path."""
         more = {"judged": judged, "title": f"{len(rows)} learners on {self._stream}", "command": self._command}
         self._destination.write(comparison(losses, rows, result=result, **more))
         return self._destination.path
@@ -61,21 +51,12 @@ class Report:
         return "standard input" if self._file == "-" else str(self._file)
 
 
-def command_line(options: Any) -> str:
-    """What to type to do it again, with every option that is not at its default, those of --config among them.
+def repeating(options: Any) -> str:
+    """The command that repeats a run, with every option that is not at its default, those of --config among them.
 
     >>> from oskaar.cli.options import parse
-    >>> command_line(parse(["replay", "my file.csv", "--y", "a", "--no-baselines", "--json"]))
+    >>> repeating(parse(["replay", "my file.csv", "--y", "a", "--no-baselines", "--json"]))
     "oskaar replay 'my file.csv' --y a --no-baselines"
     """
-    words = ["oskaar", options.command, options.file]
-    defaults = vars(parser().parse_args([options.command]))
-    for name, default in defaults.items():
-        given, option = getattr(options, name), name.replace("_", "-")
-        if name in WHERE or given == default or given is None:
-            continue
-        if isinstance(given, bool):
-            words.append(f"--{option}" if given else f"--no-{option}")
-        else:
-            words += [f"--{option}={given}"] if str(given).startswith("-") else [f"--{option}", str(given)]
-    return shlex.join(words)
+    settings = {name: setting for name, setting in vars(options).items() if name not in WHERE}
+    return command_line(options.command, options.file, settings, defaults(options.command))

@@ -1,22 +1,32 @@
-"""Settings that a run is made of: what a checkpoint remembers, what may differ, and the command that repeats it."""
+"""From options to a stream, to the settings that a checkpoint stores, and to the command that repeats a run."""
 
 from __future__ import annotations
 
 import shlex
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from oskaar.readers import ReadError
+from oskaar.tabular import ReadError, Schema, Stream, read
 
-READING = ("format", "encoding", "y", "x", "group", "order", "missing", "standardise", "lags")
-MEANING = ("loss", "classes", "levels", "low", "high", "n_labels", "k", "quantile", "degrees", "costs")
+COLUMNS = tuple(field.name for field in fields(Schema) if field.name != "limit")
 LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines")
-FIXED = (*READING, *MEANING, *LEARNING)
-"""Settings that a run cannot change on its way."""
+FIXED = ("format", "encoding", *COLUMNS, *LEARNING)
+"""Settings that a run cannot change when it is resumed."""
 
 FREE = ("chunk", "limit", "max_line")
-"""Settings that it can, and keeps where nothing else is said."""
+"""Settings that it can change, and keeps where none is given."""
+
+
+def open_stream(options: Any) -> Stream:
+    """The rounds of the file that the options name."""
+    table = read(options.file, options.format, options.encoding, options.max_line)
+    stream = Stream(table, Schema(**{name: getattr(options, name) for name in (*COLUMNS, "limit")}))
+    if stream.largest > 10 and options.kernel and not options.standardise:
+        largest = min(stream.largest, 1e300)
+        stream.notes.append(f"numbers of x reach {largest:g}: --standardise scales them as they come")
+    return stream
 
 
 def settings_of(options: Any) -> dict[str, Any]:
@@ -25,7 +35,7 @@ def settings_of(options: Any) -> dict[str, Any]:
 
 
 def resumed(options: Namespace, kept: Mapping[str, Any], path: str) -> Namespace:
-    """The options of a run that goes on: what the checkpoint says, and nothing that contradicts it."""
+    """The options of a run that is resumed: what the checkpoint says, and nothing that contradicts it."""
     for name in FIXED:
         if name in options.given and getattr(options, name) != kept.get(name):
             raise ReadError(
@@ -36,21 +46,19 @@ def resumed(options: Namespace, kept: Mapping[str, Any], path: str) -> Namespace
     return Namespace(**{**vars(options), **recalled})
 
 
-def command(file: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    """The command that repeats a run from its beginning.
+def command_line(command: str, file: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """The command with every setting that is not at its default.
 
-    >>> command("my tags.csv", {"loss": "f1", "degrees": True, "lam": None}, {"loss": None, "degrees": False})
+    >>> command_line("replay", "my tags.csv", {"loss": "f1", "degrees": True, "lam": None}, {"degrees": False})
     "oskaar replay 'my tags.csv' --loss f1 --degrees"
     """
-    words = ["oskaar", "replay", file]
+    words = ["oskaar", command, file]
     for name, setting in settings.items():
         option = name.replace("_", "-")
         if setting is None or setting == defaults.get(name):
             continue
         if isinstance(setting, bool):
             words.append(f"--{option}" if setting else f"--no-{option}")
-        elif str(setting).startswith("-"):
-            words.append(f"--{option}={setting}")
         else:
-            words += [f"--{option}", str(setting)]
+            words += [f"--{option}={setting}"] if str(setting).startswith("-") else [f"--{option}", str(setting)]
     return shlex.join(words)

@@ -17,10 +17,10 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, require_width, whole
-from oskaar.features.spectra import frequencies
-from oskaar.features.terms import terms_of
+from oskaar.features.rows import as_matrix, require_width
+from oskaar.features.spectra import frequencies, terms_of
 from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
+from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 
 
@@ -47,9 +47,9 @@ class RandomFourier(FeatureMap):
 
     def __init__(self, kernel: Any, dim: int, seed: int = 0, width: int | None = None) -> None:
         self.kernel = kernel
-        self.dim = whole("dim", dim)
-        self.seed = whole("seed", seed, least=0)
-        self.width = None if width is None else whole("width", width)
+        self.dim = require_whole("dim", dim)
+        self.seed = require_whole("seed", seed, least=0)
+        self.width = None if width is None else require_whole("width", width)
         self._declared = width is not None
         self._terms, self._constant = self._parsed(Gaussian() + 1.0 if kernel is None else kernel)
         self._frequencies: Array | None = None
@@ -136,9 +136,10 @@ class RandomFourier(FeatureMap):
         terms, constant = terms_of(kernel)
         for _, k in terms:
             if not isinstance(k, self._kernels):
+                cure = "features.RandomFourier takes it, or " if isinstance(k, Laplacian) else ""
                 raise ValueError(
                     f"features.{name} takes {', '.join(t.__name__ for t in self._kernels)}, their sums and "
-                    f"multiples, and constants, got {k!r}: {_cure(k)}features.Nystrom takes any kernel."
+                    f"multiples, and constants, got {k!r}: {cure}features.Nystrom takes any kernel."
                 )
         if not terms:
             raise ValueError(f"features.{name} needs a kernel that is not constant, got {kernel!r}.")
@@ -176,7 +177,3 @@ class Orthogonal(RandomFourier):
 
     _orthogonal = True
     _kernels = (Gaussian, Matern)
-
-
-def _cure(kernel: Kernel) -> str:
-    return "features.RandomFourier takes it, or " if isinstance(kernel, Laplacian) else ""

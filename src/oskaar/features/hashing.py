@@ -14,8 +14,9 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.mixing import mix
-from oskaar.features.rows import as_matrix, unit_rows, whole
+from oskaar.features.rows import as_matrix, unit_rows
+from oskaar.features.splitmix import mix
+from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 
 
@@ -34,8 +35,8 @@ class Hashing(FeatureMap):
 
     def __init__(self, dim: int, seed: int = 0, intercept: bool = True, normalise: bool = True) -> None:
         self.intercept, self.normalise = bool(intercept), bool(normalise)
-        self.dim = whole("dim", dim, least=1 + self.intercept)
-        self.seed = whole("seed", seed, least=0)
+        self.dim = require_whole("dim", dim, least=1 + self.intercept)
+        self.seed = require_whole("seed", seed, least=0)
         self._start = int(mix(np.array([self.seed % 2**64], dtype=np.uint64))[0])
         if self.dim >= 2**31:
             raise ValueError(f"dim must be below 2^31, got {dim}.")

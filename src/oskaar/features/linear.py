@@ -13,7 +13,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows, whole
+from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows
+from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 
 
@@ -31,7 +32,7 @@ class Linear(FeatureMap):
     """
 
     def __init__(self, width: int | None = None, intercept: bool = True, normalise: bool = False) -> None:
-        self.width = None if width is None else whole("width", width)
+        self.width = None if width is None else require_whole("width", width)
         self.intercept, self.normalise = bool(intercept), bool(normalise)
         self._first = False
 
@@ -51,7 +52,6 @@ class Linear(FeatureMap):
         return math.sqrt(1.0 + self.intercept) if self.normalise else math.inf
 
     def __call__(self, X: Rows) -> Array:
-        """The rows, dense."""
         X = as_matrix(X, type(self).__name__)
         width = X.shape[1] if self.width is None else self.width
         if self._first and is_sparse(X) and X.shape[1] > width:

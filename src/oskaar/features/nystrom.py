@@ -22,8 +22,9 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows, Sheet
 from oskaar.features.base import FeatureMap
-from oskaar.features.mixing import uniforms
+from oskaar.features.splitmix import uniforms
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
 
 RESOLUTION = 1e-4
@@ -65,14 +66,9 @@ class Nystrom(FeatureMap):
         seed: int = 0,
         reproject: bool = False,
     ) -> None:
-        if isinstance(budget, bool) or budget % 1 != 0 or budget < 1:
-            raise ValueError(f"budget must be a whole number >= 1, got {budget}: it is the number of atoms.")
-        for name, value in (("ridge", ridge), ("beta", beta)):
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be finite and > 0, got {value}.")
-        self.kernel, self.budget, self.ridge, self.beta = kernel, int(budget), float(ridge), float(beta)
-        self.seed, self.reproject = int(seed), bool(reproject)
-        self.dim = self.budget
+        self.kernel, self.seed, self.reproject = kernel, int(seed), bool(reproject)
+        self.dim = self.budget = require_whole("budget", budget, note=", the number of atoms")
+        self.ridge, self.beta = require_positive("ridge", ridge), require_positive("beta", beta)
         self._clear()
 
     def _clear(self) -> None:
@@ -98,7 +94,6 @@ class Nystrom(FeatureMap):
 
     @property
     def nbytes(self) -> int:
-        """Atoms and factors."""
         factors = self._inverse.view.nbytes + self._leverage.view.nbytes + self._weights.nbytes
         return int(factors + (nbytes(self.atoms) if self.size else 0))
 

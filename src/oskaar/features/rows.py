@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -64,22 +63,6 @@ def unit_rows(X: Any) -> Any:
     """Each row divided by its norm; a row of zeros stays."""
     X, norms = with_norms(X)
     return divided(X, np.where(norms > 0, norms, 1.0))
-
-
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A whole number that is at least `least`.
-
-    >>> whole("dim", 0)
-    Traceback (most recent call last):
-    ValueError: dim must be a whole number >= 1, got 0.
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
-    return number
 
 
 def _csr(X: Any) -> Any:

@@ -1,4 +1,4 @@
-r"""Frequencies: draws from the spectra of stationary kernels, column by column.
+r"""Kernels as sums of stationary ones, and frequencies: draws from their spectra, column by column.
 
 By Bochner's theorem k(x - x') = E cos(<w, x - x'>) for a distribution of w, the spectrum of k:
 
@@ -12,17 +12,38 @@ the seed and the column alone: rows may become wider at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.kernels import Kernel, Laplacian, Matern, Stationary
+from oskaar.kernels import Constant, Kernel, Laplacian, Matern, Product, Stationary, Sum
 
 GROUP = 64
 """Columns that are drawn together."""
 
-Draw = Callable[[np.random.Generator, int, int], Array]
+
+def terms_of(kernel: Any) -> tuple[list[tuple[float, Kernel]], float]:
+    """The scaled kernels that a kernel is the sum of, and its constant.
+
+    >>> from oskaar.kernels import Gaussian, Matern
+    >>> terms_of(2.0 * (Gaussian() + 0.5) + Matern() + 1.0)
+    ([(2.0, Gaussian(lengthscale=1.0)), (1.0, Matern(lengthscale=1.0, nu=1.5))], 2.0)
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a kernel of oskaar.kernels, got {kernel!r}.")
+    if isinstance(kernel, Constant):
+        return [], float(kernel.value)
+    if isinstance(kernel, Sum):
+        (left, a), (right, b) = terms_of(kernel.left), terms_of(kernel.right)
+        return left + right, a + b
+    if isinstance(kernel, Product):
+        for one, other in ((kernel.left, kernel.right), (kernel.right, kernel.left)):
+            parts, scale = terms_of(one)
+            if not parts:
+                parts, constant = terms_of(other)
+                return [(scale * c, k) for c, k in parts if scale * c > 0], scale * constant
+    return [(1.0, kernel)], 0.0
 
 
 def frequencies(
@@ -38,11 +59,16 @@ def frequencies(
     True
     """
     assert isinstance(kernel, Stationary)
-    draw: Draw = _orthogonal if orthogonal else _cauchy if isinstance(kernel, Laplacian) else _normal
     if orthogonal and whole:
-        W = draw(_generator(seed, stream, 0), width, pairs)
+        W = _orthogonal(_generator(seed, stream, 0), width, pairs)
     else:
-        groups = [draw(_generator(seed, stream, 1 + g), GROUP, pairs) for g in range(-(-width // GROUP))]
+        rngs = [_generator(seed, stream, 1 + g) for g in range(-(-width // GROUP))]
+        if orthogonal:
+            groups = [_orthogonal(rng, GROUP, pairs) for rng in rngs]
+        elif isinstance(kernel, Laplacian):
+            groups = [rng.standard_cauchy((GROUP, pairs)) for rng in rngs]
+        else:
+            groups = [rng.standard_normal((GROUP, pairs)) for rng in rngs]
         W = np.concatenate([np.zeros((0, pairs)), *groups])[:width]
     scale = np.full(pairs, 1.0 / kernel.lengthscale)
     if isinstance(kernel, Matern):
@@ -53,14 +79,6 @@ def frequencies(
 
 def _generator(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-def _normal(rng: np.random.Generator, columns: int, pairs: int) -> Array:
-    return rng.standard_normal((columns, pairs))
-
-
-def _cauchy(rng: np.random.Generator, columns: int, pairs: int) -> Array:
-    return rng.standard_cauchy((columns, pairs))
 
 
 def _orthogonal(rng: np.random.Generator, columns: int, pairs: int) -> Array:

@@ -20,9 +20,10 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
-from oskaar.features.rows import LARGEST, as_matrix, require_width, to_dense, whole
-from oskaar.features.terms import terms_of
+from oskaar.features.rows import LARGEST, as_matrix, require_width, to_dense
+from oskaar.features.spectra import terms_of
 from oskaar.kernels import Gaussian
+from oskaar.requirements import require_whole
 
 _MOST = 10_000
 """More features than this are refused: a solver holds the square of their number."""
@@ -44,7 +45,7 @@ class Taylor(FeatureMap):
     """
 
     def __init__(self, kernel: Any, degree: int, width: int) -> None:
-        self.width, self.degree = whole("width", width), whole("degree", degree)
+        self.width, self.degree = require_whole("width", width), require_whole("degree", degree)
         self.kernel = Gaussian(math.sqrt(self.width)) + 1.0 if kernel is None else kernel
         terms, self._constant = terms_of(self.kernel)
         if len(terms) != 1 or not isinstance(terms[0][1], Gaussian):

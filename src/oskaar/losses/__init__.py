@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from oskaar.losses.simplex import Hellinger, SimplexL2, TotalVariation
     from oskaar.losses.spheres import LogEuclidean, Rotation, Sphere
     from oskaar.losses.subsets import PrecisionAtK, SubsetHamming, SubsetLoss
-    from oskaar.losses.tags import bio_transitions
     from oskaar.losses.transport import Wasserstein
     from oskaar.losses.trees import DependencyTree, arcs
     from oskaar.losses.trick import LossTrick
     from oskaar.losses.vectors import Huber, Pinball, Squared
+    from oskaar.losses.viterbi import bio_transitions
 
 _HOMES = {
     "alignments": "dtw edit_distance edits normalised_dtw normalised_edit_distance",
@@ -54,11 +54,11 @@ _HOMES = {
     "simplex": "Hellinger SimplexL2 TotalVariation",
     "spheres": "LogEuclidean Rotation Sphere",
     "subsets": "PrecisionAtK SubsetHamming SubsetLoss",
-    "tags": "bio_transitions",
     "transport": "Wasserstein",
     "trees": "DependencyTree arcs",
     "trick": "LossTrick",
     "vectors": "Huber Pinball Squared",
+    "viterbi": "bio_transitions",
 }
 __getattr__ = lazily(__name__, _HOMES)
 

@@ -4,7 +4,7 @@ r"""The protocol of a loss: all that a learner has to know of a structure.
 
 A loss of one's own writes `loss`, `embed`, `decode`, `p` and `c_delta`; the rest follows from them
 (docs/extending.md). Losses hold no state. What has been seen of the labels so far, where that matters
-(set sizes for F1, classes that nobody listed), is a `Space`, which the learner holds.
+(set sizes for F1, classes that were not listed), is a `Space`, which the learner holds.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ class Loss(ABC):
 
     parts: bool = False
     """True: a round is a block of n rows, `embed` gives (n, p) and `decode` takes (n, p)."""
+
+    zero_optimum: bool = False
+    """True: every label has an answer that costs nothing, min_z Delta(z, y) = 0."""
 
     @property
     def diameter(self) -> float:
@@ -60,7 +63,7 @@ class Loss(ABC):
 
     def optimum(self, y: Any) -> float:
         """min_z Delta(z, y)."""
-        return self.loss(self.decode(self.embed(y)), y)
+        return 0.0 if self.zero_optimum else self.loss(self.decode(self.embed(y)), y)
 
     def outputs(self) -> Iterable[Any]:
         """All z, for spaces small enough to list."""
@@ -75,7 +78,7 @@ class Loss(ABC):
         return len(z)
 
     def repeated(self, part: Any, n: int) -> Any:
-        """The answer that says `part`, a label of one row, for each of n rows: for baselines that never look.
+        """The answer `part`, a label of one row, for each of n rows: for baselines that ignore x.
 
         For losses on parts whose rows have labels of their own.
         """
@@ -94,7 +97,7 @@ class Loss(ABC):
         """Estimates (n, p) reduced to what scores can say; None where the outputs have no scores.
 
         A score is one number for each item of a ranking, or one for a level. Estimates by scores are coarser than
-        phi, and better where the world is: SALAMI's jury tries both.
+        phi, and better where the labels follow scores: the untuned learner tries both.
         """
         return None
 
@@ -137,9 +140,9 @@ class Space(ABC):
     def decode_many(self, G: Array) -> list[Any]:
         """The answers for rows of G (n, p)."""
 
-    @abstractmethod
     def optimum(self, y: Any) -> float:
-        """min_z Delta(z, y)."""
+        """min_z Delta(z, y): 0 unless a space says otherwise."""
+        return 0.0
 
     def decode_round(self, G: Array) -> Any:
         """The answer for one round, G (n, p): n = 1 unless a round is made of parts."""
@@ -181,19 +184,15 @@ class FixedSpace(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
     def extended(self, y: Any) -> Space:
-        """Itself."""
         return self
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The loss's."""
         return self.loss.embed_many(ys)
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The loss's."""
         return self.loss.decode_many(G)
 
     def decode_round(self, G: Array) -> Any:
@@ -201,8 +200,30 @@ class FixedSpace(Space):
         return self.loss.decode(G) if self.parts else self.loss.decode_many(G)[0]
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
+
+
+class GrowingSpace(Space):
+    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
+
+    positions: dict[Any, int]
+    """The coordinate of each label, by its key."""
+
+    def key(self, y: Any) -> Any:
+        """What equal labels have in common, hashable."""
+        return y
+
+    @abstractmethod
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """The space that also holds y, a label that is new; `positions` has it."""
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y."""
+        key = self.key(y)
+        return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        return one_hot([self.positions[self.key(y)] for y in ys], self.p)
 
 
 class Names:
@@ -250,7 +271,7 @@ def one_hot(places: Sequence[int], p: int) -> Array:
 
 
 def require_hashable(y: Any, what: str) -> Any:
-    """A label that can be told from others and is not missing."""
+    """A label that can be compared with others and is not missing."""
     try:
         hash(y)
     except TypeError:

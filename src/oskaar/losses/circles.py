@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import as_numbers, require_size
+from oskaar.losses.ball import as_numbers
+from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
+from oskaar.requirements import require_whole
 
 
 class Circular(Loss):
@@ -31,6 +32,7 @@ class Circular(Loss):
     True
     """
 
+    zero_optimum = True
     p = 2
     c_delta = 1.0
 
@@ -59,10 +61,6 @@ class Circular(Loss):
         """The direction of each row."""
         return list(_directions(G[:, 0], G[:, 1]).tolist())
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def __repr__(self) -> str:
         return "Circular()"
 
@@ -81,10 +79,11 @@ class Angles(Loss):
     (1.0, array([ 0.5, -0.5]))
     """
 
+    zero_optimum = True
     c_delta = 1.0
 
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n)
+        self.n = require_whole("n", n)
         self.p = 2 * self.n
 
     def loss(self, z: Any, y: Any) -> float:
@@ -108,16 +107,11 @@ class Angles(Loss):
         return Phi
 
     def decode(self, g: Array) -> Array:
-        """n directions."""
         return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """n directions for each row."""
         return list(_directions(G[:, : self.n], G[:, self.n :]))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"Angles({self.n})"
@@ -147,6 +141,7 @@ class Geodesic(Loss):
     [1.0, -2.641592653589793]
     """
 
+    zero_optimum = True
     p = 0
     c_delta = math.pi / 2
 
@@ -166,19 +161,14 @@ class Geodesic(Loss):
         """Not to be had before labels are seen: `space()` has it."""
         raise NotImplementedError("Geodesic decodes over the labels seen: use loss.space().extended(y).")
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def space(self) -> Space:
-        """No label seen."""
         return SeenAngles({})
 
     def __repr__(self) -> str:
         return "Geodesic()"
 
 
-class SeenAngles(Space):
+class SeenAngles(GrowingSpace):
     r"""Weights on the distinct angles seen.
 
     An angle is a line u in [0, pi) and a side: y = u or u + pi. With f(theta) = sum_j g_j s_theta(y_j), which is
@@ -198,13 +188,8 @@ class SeenAngles(Space):
         self.lines, self.sides = lines[self.order], np.where(over, -1.0, 1.0)[self.order]
         self.gaps = np.diff(np.concatenate([[0.0], self.lines, [np.pi]]))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        return self if y in self.positions else SeenAngles({**self.positions, y: self.p})
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y] for y in ys], self.p)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAngles(positions)
 
     def decode_many(self, G: Array) -> list[float]:
         """The label, or the angle opposite to one, of the least risk."""
@@ -216,10 +201,6 @@ class SeenAngles(Space):
         best = first_best(np.concatenate([gains, -gains], axis=1), near(G))
         answers = np.where(G.any(axis=1), turns[best], 0.0)
         return [math.remainder(answer, 2 * math.pi) for answer in answers]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 / pi: equal to v^T Q v with Q = 1 - 2 |y - y'| / pi, in O(p)."""

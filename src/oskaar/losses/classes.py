@@ -10,13 +10,13 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import (
+    GrowingSpace,
     Loss,
     Names,
     Space,
     enclosing_radius,
     first_best,
     near,
-    one_hot,
     require_hashable,
     widest,
 )
@@ -42,6 +42,8 @@ class ZeroOne(Loss):
     >>> loss("cat", "dog"), loss.decode(loss.embed("dog"))
     (1.0, 'dog')
     """
+
+    zero_optimum = True
 
     def __init__(self, classes: int | Iterable[Hashable] | None = None) -> None:
         self.classes = None if classes is None else Names(classes, "class")
@@ -86,12 +88,7 @@ class ZeroOne(Loss):
         names = self._listed().names
         return [names[i] for i in first_best(G)]
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def outputs(self) -> list[Any]:
-        """The classes."""
         return list(self._listed().names)
 
     def space(self) -> Space:
@@ -107,7 +104,7 @@ class ZeroOne(Loss):
         return f"ZeroOne({self.classes.names if self.classes else ''})"
 
 
-class SeenClasses(Space):
+class SeenClasses(GrowingSpace):
     """One coordinate for each class that has appeared."""
 
     c_delta = 1.0
@@ -121,13 +118,8 @@ class SeenClasses(Space):
         """|e_z - e_z'|, or |e_z| where there is one class: before it the answer was None, whose psi is 0."""
         return math.sqrt(min(self.p, 2))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        return self if y in self.positions else SeenClasses({**self.positions, y: self.p})
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y] for y in ys], self.p)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenClasses(positions)
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate, None when no class is known."""
@@ -135,10 +127,6 @@ class SeenClasses(Space):
             return [None] * len(G)
         names = list(self.positions)
         return [names[i] for i in first_best(G)]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
 
 class CostMatrix(Loss):
@@ -192,7 +180,6 @@ class CostMatrix(Loss):
         return float(self.costs[self._outputs.position(z), self._labels.position(y)])
 
     def check(self, y: Any) -> Any:
-        """A listed label."""
         return self._labels.check(y)
 
     def embed(self, y: Any) -> Array:
@@ -201,7 +188,6 @@ class CostMatrix(Loss):
         return phi
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Rows of Q^1/2."""
         Phi: Array = self._phi[[self._labels.position(y) for y in ys]]
         return Phi
 
@@ -219,11 +205,9 @@ class CostMatrix(Loss):
         return float(self.costs[:, self._labels.position(y)].min())
 
     def outputs(self) -> list[Any]:
-        """The outputs."""
         return list(self._outputs.names)
 
     def labels(self) -> list[Any]:
-        """The labels."""
         return list(self._labels.names)
 
     def __repr__(self) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.rankings import sorted_items
-from oskaar.losses.sizes import SizedLoss, shorten
+from oskaar.losses.sizes import SizedLoss
+from oskaar.requirements import require_positive, require_whole, shorten
 
 
 class Documents(SizedLoss):
@@ -47,6 +48,7 @@ class Documents(SizedLoss):
     (4, 1)
     """
 
+    zero_optimum = True
     p = 1
 
     def __init__(
@@ -56,12 +58,11 @@ class Documents(SizedLoss):
         normalised: bool = True,
         top_grade: float | None = None,
     ) -> None:
-        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
-            raise ValueError(f"k must be a whole number >= 1, or None for all places, got {k!r}.")
+        k = None if k is None else require_whole("k", k, note=", or None for all places")
         if gain not in ("exponential", "linear"):
             raise ValueError(f"gain must be 'exponential' or 'linear', got {gain!r}.")
-        if top_grade is not None and not (np.isfinite(top_grade) and top_grade > 0):
-            raise ValueError(f"top_grade must be a finite number > 0, got {top_grade!r}.")
+        if top_grade is not None:
+            require_positive("top_grade", top_grade)
         if not normalised and top_grade is None:
             raise ValueError(
                 "normalised=False needs top_grade, the largest relevance there is: phi is gain over its gain."
@@ -109,10 +110,6 @@ class Documents(SizedLoss):
         d = self.discounts(len(u))
         lost = self._best(u) - float(u[order] @ d)
         return max(0.0, lost if self.normalised else lost / self._whole(len(u)))
-
-    def optimum(self, y: Any) -> float:
-        """0: the documents by falling relevance."""
-        return 0.0
 
     def embed(self, y: Any) -> Array:
         """Centred u(y), a row for each document."""

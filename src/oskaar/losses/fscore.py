@@ -11,6 +11,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of, top
+from oskaar.requirements import require_positive
 from oskaar.threads import one_thread
 
 _CHUNK = 500_000
@@ -49,9 +50,7 @@ class F1(SubsetLoss):
 
     def __init__(self, n_labels: int, beta: float = 1.0, at_least: int = 0, at_most: int | None = None) -> None:
         super().__init__(n_labels, at_least, at_most)
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"beta must be finite and > 0, got {beta}: 1 weighs precision and recall alike.")
-        self.beta = float(beta)
+        self.beta = require_positive("beta", beta, ": 1 weighs precision and recall alike")
         self.p = self.n_labels**2 + 1
 
     @cached_property
@@ -123,7 +122,6 @@ class F1(SubsetLoss):
         return phi
 
     def decode(self, g: Array) -> frozenset[int]:
-        """The best set."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[frozenset[int]]:
@@ -183,7 +181,6 @@ class SizeSpace(Space):
 
     @property
     def c_delta(self) -> float:  # type: ignore[override]
-        """The loss's."""
         return self.loss.c_delta
 
     @property
@@ -221,7 +218,6 @@ class SizeSpace(Space):
         return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
 
     def full(self, G: Array) -> Array:

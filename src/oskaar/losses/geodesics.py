@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Space, one_hot
+from oskaar.losses.base import GrowingSpace, Space
 from oskaar.losses.karcher import arcs, best_label, on_circle, on_sphere
 from oskaar.losses.spheres import Sphere
 
@@ -52,7 +52,6 @@ class SphereGeodesic(Sphere):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 c_delta)."""
         return math.sqrt(2 * self.c_delta)
 
     def loss(self, z: Any, y: Any) -> float:
@@ -84,14 +83,13 @@ class SphereGeodesic(Sphere):
         return list(self.decode(G))
 
     def space(self) -> Space:
-        """No label seen."""
         return SeenPoints(self, {}, Sheet(np.zeros((0, self.dim))), Sheet(np.zeros((0, 0))))
 
     def __repr__(self) -> str:
         return f"SphereGeodesic({self.dim})"
 
 
-class SeenPoints(Space):
+class SeenPoints(GrowingSpace):
     """Weights on the distinct points seen, and the arcs between these."""
 
     def __init__(self, loss: SphereGeodesic, positions: dict[bytes, int], points: Sheet, gaps: Sheet) -> None:
@@ -105,23 +103,17 @@ class SeenPoints(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = _key(y)
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> bytes:
+        return bytes((np.asarray(y, dtype=float) + 0.0).tobytes())  # + 0.0 makes -0.0 a 0.0
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         points = self._points.extended(self.p + 1, self.loss.dim)
         points.view[-1] = y
         gaps = self._gaps.extended(self.p + 1, self.p + 1)
         gaps.view[-1, :] = gaps.view[:, -1] = arcs(points.view, points.view[-1:])[:, 0]
-        return SeenPoints(self.loss, {**self.positions, key: self.p}, points, gaps)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[_key(y)] for y in ys], self.p)
+        return SeenPoints(self.loss, positions, points, gaps)
 
     def decode_many(self, G: Array) -> list[Array]:
         """Points of the least risk, as far as the search sees."""
@@ -131,10 +123,6 @@ class SeenPoints(Space):
             W = G[some] / np.abs(G[some]).max(axis=1, keepdims=True)
             answers[some] = self._decoded(W)
         return list(answers)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What y, which is its own best answer, is better by than what the search found, for the weights g."""
@@ -154,10 +142,6 @@ class SeenPoints(Space):
             angles = on_circle(np.arctan2(Y[:, 1], Y[:, 0]), W)
             return np.stack([np.cos(angles), np.sin(angles)], axis=1)
         return on_sphere(Y, D, W) if self.loss.dim > 2 else best_label(Y, D, W)
-
-
-def _key(y: Any) -> bytes:
-    return bytes((np.asarray(y, dtype=float) + 0.0).tobytes())  # + 0.0 makes -0.0 a 0.0
 
 
 def _mean_square(dim: int) -> float:

@@ -9,13 +9,12 @@ and f is linear between the kinks of the l'. Two cumulative sums give f at all k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Space, first_best, near, one_hot
+from oskaar.losses.base import GrowingSpace, Space, first_best, near
 
 
 class Sloped(Protocol):
@@ -82,7 +81,7 @@ class Slope:
         return answers
 
 
-class SeenVectors(Space):
+class SeenVectors(GrowingSpace):
     """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes."""
 
     def __init__(self, loss: Sloped, positions: dict[tuple[float, ...], int], labels: Array) -> None:
@@ -91,16 +90,11 @@ class SeenVectors(Space):
         self._slopes = [Slope(loss, i, labels[:, i]) for i in range(loss.dim)]
         self._scale = float(loss.steepest**2 * np.sum(loss.high - loss.low))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = tuple(y.tolist())
-        if key in self.positions:
-            return self
-        return SeenVectors(self.loss, {**self.positions, key: self.p}, np.concatenate([self.labels, y[None, :]]))
+    def key(self, y: Any) -> tuple[float, ...]:
+        return tuple(y.tolist())
 
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[tuple(y.tolist())] for y in ys], self.p)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]))
 
     def decode_many(self, G: Array) -> list[Array]:
         """The least risk in each target."""
@@ -109,10 +103,6 @@ class SeenVectors(Space):
             return [middle.copy() for _ in G]
         answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)
         return list(np.where(G.any(axis=1, keepdims=True), answers, middle))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 over all targets, scaled to at most 1 for a label."""

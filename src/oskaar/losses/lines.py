@@ -2,15 +2,14 @@ r"""Distributions on outcomes along a line, compared by transport: how far how m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, one_hot
-from oskaar.losses.numbers import require_size
+from oskaar.losses.base import GrowingSpace, Loss, Space
 from oskaar.losses.simplex import as_distribution
+from oskaar.requirements import require_whole
 
 _CHUNK = 1_000_000
 """Numbers in an array of the dynamic programme."""
@@ -53,12 +52,13 @@ class OrderedWasserstein(Loss):
     [array([0., 1., 0.]), array([0., 0., 1.])]
     """
 
+    zero_optimum = True
     p = 0
     c_delta = 0.5
 
     def __init__(self, outcomes: Any) -> None:
         if isinstance(outcomes, (int, float, np.number)):
-            outcomes = np.arange(float(require_size("outcomes", outcomes)))
+            outcomes = np.arange(float(require_whole("outcomes", outcomes)))
         try:
             places = np.array(outcomes, dtype=float)
         except (TypeError, ValueError, OverflowError):
@@ -74,7 +74,6 @@ class OrderedWasserstein(Loss):
         return float(np.abs(passed) @ self.steps)
 
     def check(self, y: Any) -> Array:
-        """A distribution."""
         return as_distribution(y, self.n)
 
     def embed(self, y: Any) -> Array:
@@ -85,12 +84,7 @@ class OrderedWasserstein(Loss):
         """Not to be had before labels are seen: `space()` has it."""
         raise NotImplementedError("OrderedWasserstein decodes over the labels seen: use loss.space().extended(y).")
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def space(self) -> Space:
-        """No label seen."""
         return SeenChains(self, {}, Sheet(np.zeros((0, self.n - 1))))
 
     def __repr__(self) -> str:
@@ -98,7 +92,7 @@ class OrderedWasserstein(Loss):
         return f"OrderedWasserstein({self.n if even else self.places.tolist()})"
 
 
-class SeenChains(Space):
+class SeenChains(GrowingSpace):
     """Weights on the distinct distributions seen, and the F_k of these, (p, n - 1)."""
 
     c_delta = 0.5
@@ -107,18 +101,13 @@ class SeenChains(Space):
         self.loss, self.positions, self._shares = loss, positions, shares
         self.p = len(positions)
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = y.tobytes()
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> bytes:
+        return bytes(y.tobytes())
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         shares = self._shares.extended(self.p + 1, self.loss.n - 1)
         shares.view[-1] = np.clip(np.cumsum(y)[:-1], 0.0, 1.0)
-        return SeenChains(self.loss, {**self.positions, key: self.p}, shares)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
+        return SeenChains(self.loss, positions, shares)
 
     def decode_many(self, G: Array) -> list[Array]:
         """The distribution of the least risk for each row."""
@@ -132,10 +121,6 @@ class SeenChains(Space):
             F = values[self._best_places(W, values)]
             answers[rows] = np.diff(F, axis=1, prepend=0.0, append=1.0)
         return list(answers)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Q v with Q = 1 - 2 Delta(y, y'): the integral of (sum_j v_j s_theta)^2, in O(n p)."""

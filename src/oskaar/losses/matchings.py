@@ -16,6 +16,7 @@ from oskaar.losses.base import Loss, Names, first_best, near
 class PermutationLoss(Loss):
     """What losses on tuples that hold each of n things once share: how labels are written, and listed."""
 
+    zero_optimum = True
     noun, thing, hint = "matching", "partner", ""
     """Words for messages."""
 
@@ -59,13 +60,8 @@ class PermutationLoss(Loss):
         return z
 
     def embed(self, y: Any) -> Array:
-        """phi(y)."""
         phi: Array = self.embed_many([y])[0]
         return phi
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All n! tuples, in the order of a dictionary."""
@@ -127,7 +123,6 @@ class Matching(PermutationLoss):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 - 2/n)."""
         return float(np.sqrt(2 - 2 / self.n))
 
     def loss(self, z: Any, y: Any) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.rankings import RankingLoss, sorted_items
+from oskaar.requirements import require_whole
 
 
 class NDCG(RankingLoss):
@@ -35,9 +36,8 @@ class NDCG(RankingLoss):
 
     def __init__(self, n_items: int | Iterable[Hashable], k: int | None = None, exponential: bool = False) -> None:
         super().__init__(n_items)
-        if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= self.n):
-            raise ValueError(f"k must be a whole number from 1 to {self.n}, or None, got {k!r}.")
-        self.k, self.exponential = k, exponential
+        self.k = None if k is None else require_whole("k", k, most=self.n, note=", or None")
+        self.exponential = exponential
         self.p = self.n
         self.discounts: Array = np.where(np.arange(self.n) < (k or self.n), 1 / np.log2(np.arange(self.n) + 2), 0.0)
         m = np.arange(1, self.n + 1)

@@ -28,6 +28,8 @@ class Ordinal(Loss):
     (2.0, 'mid')
     """
 
+    zero_optimum = True
+
     def __init__(self, levels: int | Iterable[Hashable]) -> None:
         self.levels = Names(levels, "level")
         k = len(self.levels)
@@ -41,7 +43,6 @@ class Ordinal(Loss):
         return float(abs(self.levels.position(z) - self.levels.position(y)))
 
     def check(self, y: Any) -> Any:
-        """A listed level."""
         return self.levels.check(y)
 
     def embed(self, y: Any) -> Array:
@@ -76,10 +77,6 @@ class Ordinal(Loss):
         m = (1 + root * G).sum(axis=1, keepdims=True) / 2
         between: Array = np.clip(2 * (m - np.arange(self.p)) - 1, -1.0, 1.0) / root
         return between
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def outputs(self) -> list[Any]:
         """The levels, from low to high."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Space, first_best, near, one_hot
+from oskaar.losses.base import GrowingSpace, Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of
 from oskaar.threads import one_thread
 
@@ -73,7 +73,6 @@ class Jaccard(SubsetLoss):
         return Phi
 
     def decode(self, g: Array) -> frozenset[int]:
-        """The best set."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     @one_thread
@@ -83,7 +82,6 @@ class Jaccard(SubsetLoss):
         return sets_of(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
 
     def space(self) -> Space:
-        """The sets seen."""
         rows = len(self.grid) if self.listed else 0
         Y, gains, gram = (Sheet(np.zeros(shape)) for shape in ((0, self.n_labels), (rows, 0), (0, 0)))
         return SeenSets(self, {}, Y, gains, gram)
@@ -110,7 +108,7 @@ class Jaccard(SubsetLoss):
         return {name: value for name, value in self.__dict__.items() if name not in ("grid", "_codes")}
 
 
-class SeenSets(Space):
+class SeenSets(GrowingSpace):
     """Weights on the distinct sets seen: Y holds them, `gains` is J(z, y) for all z, where those are listed."""
 
     def __init__(self, loss: Jaccard, positions: dict[Any, int], Y: Sheet, gains: Sheet, gram: Sheet) -> None:
@@ -121,13 +119,9 @@ class SeenSets(Space):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.loss.diameter
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        if y in self.positions:
-            return self
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         p = self.p + 1
         Y, gram = self.Y.extended(p, self.loss.n_labels), self.gram.extended(p, p)
         gains = self.gains.extended(len(self.gains.view), p)
@@ -135,11 +129,7 @@ class SeenSets(Space):
         gram.view[-1] = gram.view[:, -1] = similarity(Y.view, Y.view[-1:])[:, 0]
         if self.loss.listed:
             gains.view[:, -1] = similarity(self.loss.grid, Y.view[-1:])[:, 0]
-        return SeenSets(self.loss, {**self.positions, y: self.p}, Y, gains, gram)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y] for y in ys], self.p)
+        return SeenSets(self.loss, positions, Y, gains, gram)
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[int]]:
@@ -150,7 +140,6 @@ class SeenSets(Space):
         return sets_of(self.loss.grid[best] > 0)
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:

@@ -160,7 +160,6 @@ class Footrule(RankingLoss):
 
     @property
     def diameter(self) -> float:
-        """q / sqrt(M)."""
         return float(np.sqrt(2 * self.c_delta))
 
     def loss(self, z: Any, y: Any) -> float:

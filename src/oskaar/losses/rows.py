@@ -41,7 +41,6 @@ class PerRow(Loss):
 
     @property
     def diameter(self) -> float:
-        """The loss's."""
         return self.row.diameter
 
     def loss(self, z: Any, y: Any) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, first_best, near
+from oskaar.requirements import require_whole
 
 
 class SequenceHamming(Loss):
@@ -25,10 +26,10 @@ class SequenceHamming(Loss):
     (0.3333333333333333, ('B', 'A', 'B'))
     """
 
+    zero_optimum = True
+
     def __init__(self, length: int, n_symbols: int | Iterable[Hashable]) -> None:
-        if length != int(length) or length < 1:
-            raise ValueError(f"length must be a whole number >= 1, got {length}.")
-        self.length = int(length)
+        self.length = require_whole("length", length)
         self.symbols = Names(n_symbols, "symbol")
         m = len(self.symbols)
         self.p = self.length * m
@@ -37,7 +38,6 @@ class SequenceHamming(Loss):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 - 2/m)."""
         return float(np.sqrt(2 - 2 / len(self.symbols)))
 
     def loss(self, z: Any, y: Any) -> float:
@@ -74,10 +74,6 @@ class SequenceHamming(Loss):
         slack = np.repeat(near(G), self.length, axis=0)
         best = first_best(G.reshape(len(slack), len(self.symbols)), slack).reshape(len(G), self.length)
         return [tuple(row) for row in self.symbols.array[best].tolist()]
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All m^length sequences."""

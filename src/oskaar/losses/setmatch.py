@@ -45,7 +45,6 @@ class SubsetZeroOne(SubsetLoss):
 
     @property
     def diameter(self) -> float:
-        """ZeroOne's."""
         return self.classes.diameter
 
     def loss(self, z: Any, y: Any) -> float:
@@ -120,5 +119,4 @@ class SeenAnswers(SeenClasses):
         return super().decode_many(G) if self.p else [default] * len(G)
 
     def optimum(self, y: Any) -> float:
-        """The loss's."""
         return self.loss.optimum(y)

@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, first_best, near, one_hot
-from oskaar.losses.numbers import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
+from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
+from oskaar.requirements import require_whole
 from oskaar.threads import one_thread
 
 
 class _Distributions(Loss):
     """Labels and answers are arrays of n shares."""
 
+    zero_optimum = True
+
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n)
+        self.n = require_whole("n", n)
 
     def check(self, y: Any) -> Array:
         """n shares that sum to 1."""
         return as_distribution(y, self.n)
 
     def embed(self, y: Any) -> Array:
-        """phi(y)."""
         phi: Array = self.embed_many([y])[0]
         return phi
 
@@ -33,10 +35,6 @@ class _Distributions(Loss):
         """The distribution of the least risk."""
         z: Array = self.decode_many(np.asarray(g)[None, :])[0]
         return z
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n})"
@@ -119,7 +117,6 @@ class Hellinger(_Distributions):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
@@ -127,7 +124,6 @@ class Hellinger(_Distributions):
         return float(np.sum((np.sqrt(z) - np.sqrt(y)) ** 2)) / 2
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Roots."""
         roots: Array = np.sqrt(np.array(ys, dtype=float).reshape(-1, self.n))
         return roots
 
@@ -173,7 +169,6 @@ class TotalVariation(_Distributions):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
@@ -193,7 +188,7 @@ class TotalVariation(_Distributions):
         return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
 
 
-class SeenDistributions(Space):
+class SeenDistributions(GrowingSpace):
     """Weights on the distinct distributions seen, and the overlap sum_i min(z_i, y_i) of candidates with them."""
 
     exact = False
@@ -205,25 +200,20 @@ class SeenDistributions(Space):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2)."""
         return math.sqrt(2) if self.n > 1 else 0.0
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y, which is a candidate too."""
-        key = y.tobytes()
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> bytes:
+        return bytes(y.tobytes())
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """y is a candidate too."""
         rows = self.n + self.p
         candidates = self._candidates.extended(rows + 1, self.n)
         candidates.view[-1] = y
         overlaps = self._overlaps.extended(rows + 1, self.p + 1)
         overlaps.view[:, -1] = np.minimum(candidates.view, y).sum(axis=1)
         overlaps.view[-1, :] = overlaps.view[self.n :, -1]
-        return SeenDistributions({**self.positions, key: self.p}, candidates, overlaps)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[y.tobytes()] for y in ys], self.p)
+        return SeenDistributions(positions, candidates, overlaps)
 
     @one_thread
     def decode_many(self, G: Array) -> list[Array]:
@@ -233,10 +223,6 @@ class SeenDistributions(Space):
             return [uniform.copy() for _ in G]
         best = first_best(G @ self._overlaps.view.T, near(G))
         return list(np.where(G.any(axis=1, keepdims=True), self._candidates.view[best], uniform))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What y, which is its own best answer, would have been better by, for the weights g."""

@@ -59,13 +59,3 @@ class SizedSpace(FixedSpace):
     def extended(self, y: Any) -> Space:
         """The space that has seen a round of len(y) parts: itself when it has seen a larger one."""
         return self if len(y) <= self.largest else SizedSpace(self.sized, len(y))
-
-
-def shorten(value: Any) -> str:
-    """A value as messages show it: a round may be long.
-
-    >>> shorten(list(range(100)))
-    '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
-    """
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

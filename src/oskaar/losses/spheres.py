@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss
-from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.requirements import require_positive, require_whole
 
 
 class Sphere(Loss):
@@ -26,10 +27,11 @@ class Sphere(Loss):
     (1.0, 0.5, array([0. , 0.6, 0.8]))
     """
 
+    zero_optimum = True
     c_delta = 0.5
 
     def __init__(self, dim: int) -> None:
-        self.p = self.dim = require_size("dim", dim)
+        self.p = self.dim = require_whole("dim", dim)
 
     def loss(self, z: Any, y: Any) -> float:
         """A quarter of the squared chord."""
@@ -37,7 +39,6 @@ class Sphere(Loss):
         return float(gap @ gap) / 4
 
     def check(self, y: Any) -> Array:
-        """A unit vector."""
         point = as_numbers(y, (self.dim,), "a point of the sphere")
         norm = np.linalg.norm(point)
         if abs(norm - 1) > 1e-6:
@@ -45,24 +46,17 @@ class Sphere(Loss):
         return point / norm
 
     def embed(self, y: Any) -> Array:
-        """The point."""
         return np.array(y, dtype=float)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The points."""
         return np.array(ys, dtype=float).reshape(-1, self.dim)
 
     def decode(self, g: Array) -> Array:
-        """g / |g|."""
         return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """g / |g| for each row."""
         return list(_normalised(G, np.eye(self.dim)[0]))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"Sphere({self.dim})"
@@ -89,8 +83,10 @@ class Rotation(Loss):
            [-1.,  0.]])
     """
 
+    zero_optimum = True
+
     def __init__(self, n: int) -> None:
-        self.n = require_size("n", n, least=2)
+        self.n = require_whole("n", n, least=2)
         self.p = self.n**2
         self._largest = 4.0 * (self.n - self.n % 2)
         self.c_delta = 2 * self.n / self._largest
@@ -105,7 +101,6 @@ class Rotation(Loss):
         return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / self._largest
 
     def check(self, y: Any) -> Array:
-        """A rotation matrix."""
         matrix = as_numbers(y, (self.n, self.n), "a rotation")
         error = np.abs(matrix @ matrix.T - np.eye(self.n)).max()
         if error > 1e-6:
@@ -136,10 +131,6 @@ class Rotation(Loss):
         Z[~G.any(axis=1)] = np.eye(self.n)
         return list(Z)
 
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
-
     def __repr__(self) -> str:
         return f"Rotation({self.n})"
 
@@ -163,11 +154,11 @@ class LogEuclidean(Loss):
            [0., 2.]])
     """
 
+    zero_optimum = True
+
     def __init__(self, n: int, bound: float) -> None:
-        self.n = require_size("n", n)
-        if not (np.isfinite(bound) and bound > 0):
-            raise ValueError(f"bound must be finite and > 0, got {bound}: it bounds |log Y|.")
-        self.bound = float(bound)
+        self.n = require_whole("n", n)
+        self.bound = require_positive("bound", bound, ": it bounds |log Y|")
         self.c_delta = BALL / 2
         self._rows, self._columns = np.triu_indices(self.n)
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))
@@ -223,10 +214,6 @@ class LogEuclidean(Loss):
         logs[:, self._rows, self._columns] = logs[:, self._columns, self._rows] = W / self._weights
         values, vectors = np.linalg.eigh(logs)
         return list((vectors * np.exp(values)[:, None, :]) @ vectors.transpose(0, 2, 1))
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def __repr__(self) -> str:
         return f"LogEuclidean({self.n}, bound={self.bound:g})"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import Loss, near
+from oskaar.requirements import require_whole
 
 Mask = NDArray[np.bool_]
 
@@ -24,17 +25,10 @@ class SubsetLoss(Loss):
     """
 
     def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
-        if n_labels != int(n_labels) or n_labels < 1:
-            raise ValueError(f"n_labels must be a whole number >= 1, got {n_labels}.")
-        self.n_labels = int(n_labels)
-        at_most = self.n_labels if at_most is None else at_most
-        whole = at_least == int(at_least) and at_most == int(at_most)
-        if not whole or not 0 <= at_least <= at_most <= self.n_labels:
-            raise ValueError(
-                "limits must be whole numbers with 0 <= at_least <= at_most <= n_labels, "
-                f"got at_least={at_least}, at_most={at_most}, n_labels={self.n_labels}."
-            )
-        self.at_least, self.at_most = int(at_least), int(at_most)
+        self.n_labels = require_whole("n_labels", n_labels)
+        most = self.n_labels if at_most is None else at_most
+        self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
+        self.at_least = require_whole("at_least", at_least, 0, self.at_most, " (at_most)")
 
     @property
     def exactly(self) -> bool:
@@ -199,10 +193,8 @@ class PrecisionAtK(SubsetHamming):
     """
 
     def __init__(self, n_labels: int, k: int) -> None:
-        if k != int(k) or not 1 <= k <= n_labels:
-            raise ValueError(f"k must be a whole number from 1 to n_labels = {n_labels}, got {k}.")
+        self.k = require_whole("k", k, 1, require_whole("n_labels", n_labels), " (n_labels)")
         super().__init__(n_labels, at_least=k, at_most=k)
-        self.k = int(k)
         self.c_delta = self._radius * float(np.sqrt((1 - self.k / self.n_labels) / self.k))
 
     @property

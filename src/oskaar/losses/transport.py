@@ -38,11 +38,9 @@ class Wasserstein(LossTrick):
         super().__init__(partial(_transported, self.costs))
 
     def check(self, y: Any) -> Array:
-        """A distribution."""
         return _fixed(as_distribution(y, self.n))
 
     def optimum(self, y: Any) -> float:
-        """0."""
         return 0.0
 
     def space(self) -> Space:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array
 from oskaar.losses.arborescence import best_tree
-from oskaar.losses.sizes import SizedLoss, shorten
+from oskaar.losses.sizes import SizedLoss
+from oskaar.requirements import require_whole, shorten
 
 
 def arcs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -25,8 +26,7 @@ def arcs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     >>> print(heads, dependents)
     [0 2 3 0 1 3 0 1 2] [1 1 1 2 2 2 3 3 3]
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"a sentence must have a whole number >= 1 of tokens, got {n!r}.")
+    n = require_whole("the number of tokens of a sentence", n)
     ranks, dependents = np.tile(np.arange(n), n), np.repeat(np.arange(1, n + 1), n)
     return ranks + (ranks >= dependents), dependents
 
@@ -54,6 +54,7 @@ class DependencyTree(SizedLoss):
     (0.6666666666666666, (9, 1), (2, 0, 2))
     """
 
+    zero_optimum = True
     p = 1
 
     def loss(self, z: Any, y: Any) -> float:
@@ -76,10 +77,6 @@ class DependencyTree(SizedLoss):
             raise ValueError(f"exactly one token must have head 0 (the root), {which}: got {shorten(given)}.")
         _require_no_cycle(heads)
         return heads
-
-    def optimum(self, y: Any) -> float:
-        """0: y itself."""
-        return 0.0
 
     def embed(self, y: Any) -> Array:
         """I(y) - 1/n, (n^2, 1)."""
@@ -131,17 +128,11 @@ class DependencyTree(SizedLoss):
 
 
 def _head(h: Any, token: int, n: int) -> int:
-    """A head as a whole number, which may be written 2.0 or np.int64(2)."""
-    whole = (
-        not isinstance(h, (bool, np.bool_)) and isinstance(h, (int, float, np.integer, np.floating)) and h == h // 1
-    )
-    if not whole:
-        raise ValueError(f"the head of token {token} must be a whole number from 0 to {n}, got {h!r}.")
-    if not 0 <= h <= n:
-        raise ValueError(f"the head of token {token} must be from 0 (the root) to {n}, got {h!r}.")
-    if h == token:
+    """A head of a sentence of n tokens, 0 being the root."""
+    head = require_whole(f"the head of token {token}", h, 0, n, ", 0 being the root")
+    if head == token:
         raise ValueError(f"the head of token {token} must be another token or 0 (the root), got itself.")
-    return int(h)
+    return head
 
 
 def _require_no_cycle(heads: tuple[int, ...]) -> None:

@@ -8,13 +8,22 @@ over the candidates. Cost follows the number of distinct labels, not the number 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import Loss, Space, enclosing_radius, first_best, near, one_hot, require_hashable, widest
+from oskaar.losses.base import (
+    GrowingSpace,
+    Loss,
+    Space,
+    enclosing_radius,
+    first_best,
+    near,
+    require_hashable,
+    widest,
+)
 from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
@@ -92,7 +101,7 @@ class LossTrick(Loss):
         return min(self.loss(z, y) for z in pool or [None])
 
     def check(self, y: Any) -> Any:
-        """Anything that can be told from other labels."""
+        """Anything that can be compared with other labels."""
         label_key(y)
         return y
 
@@ -101,7 +110,6 @@ class LossTrick(Loss):
         return super().outputs() if self.candidates is None else list(self.candidates)  # type: ignore[return-value]
 
     def space(self) -> Space:
-        """No label seen."""
         pool = self.candidates or []
         return SeenLabels(self, {}, [], pool, {}, Sheet(np.zeros((len(pool), 0))), Sheet(np.zeros((0, 0))))
 
@@ -109,7 +117,7 @@ class LossTrick(Loss):
         return f"LossTrick({getattr(self.delta, '__name__', self.delta)!s})"
 
 
-class SeenLabels(Space):
+class SeenLabels(GrowingSpace):
     """Weights on the distinct labels seen, the pool of candidates, and Delta between them."""
 
     exact = False
@@ -131,7 +139,6 @@ class SeenLabels(Space):
 
     @property
     def costs(self) -> Array:
-        """Delta (candidates, labels)."""
         return self._costs.view
 
     @property
@@ -172,11 +179,11 @@ class SeenLabels(Space):
             return None
         return np.asarray(along[:, seen] / np.sqrt(values[seen]))
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y and the candidates it proposes."""
-        key = label_key(y)
-        if key in self.positions:
-            return self
+    def key(self, y: Any) -> Any:
+        return label_key(y)
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """With the candidates that y proposes."""
         pool, pooled = self.pool, self.pooled
         if self.loss.propose is not None:
             fresh = {label_key(z): z for z in self.loss.propose(y)}
@@ -190,12 +197,7 @@ class SeenLabels(Space):
         costs = self._costs.extended(len(pool), self.p + 1)
         costs.view[old:, :-1] = np.array(rows).reshape(len(new), self.p)
         costs.view[:, -1] = column
-        positions = {**self.positions, key: self.p}
         return SeenLabels(self.loss, positions, [*self.labels, y], pool, pooled, costs, gram)
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows."""
-        return one_hot([self.positions[label_key(y)] for y in ys], self.p)
 
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:
@@ -228,7 +230,6 @@ class SeenLabels(Space):
         return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Gram v."""
         if self.loss.label_kernel is None:
             return super().squared_norms(V)
         norms: Array = np.einsum("...p,...p->...", V @ self.gram, V)

@@ -15,16 +15,19 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.intervals import SeenVectors
-from oskaar.losses.numbers import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball, require_size
+from oskaar.requirements import require_positive, require_whole
 
 
 class _Vectors(Loss):
     """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]."""
 
+    zero_optimum = True
+
     def __init__(self, dim: int, low: Any, high: Any) -> None:
-        self.dim = require_size("dim", dim)
+        self.dim = require_whole("dim", dim)
         self.low, self.high = (self._ends(name, end) for name, end in (("low", low), ("high", high)))
         if not (self.low < self.high).all():
             i = int(np.argmin(self.low < self.high))
@@ -48,10 +51,6 @@ class _Vectors(Loss):
                 "widen low and high, or clip it."
             )
         return np.clip(values, self.low, self.high)
-
-    def optimum(self, y: Any) -> float:
-        """0."""
-        return 0.0
 
     def _range(self) -> str:
         low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
@@ -158,7 +157,6 @@ class _Slopes(_Vectors):
         raise NotImplementedError(f"{self!r} decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
-        """No label seen."""
         return SeenVectors(self, {}, np.zeros((0, self.dim)))
 
 
@@ -199,7 +197,6 @@ class Pinball(_Slopes):
 
     @property
     def first_slope(self) -> float:
-        """-q."""
         return -self.quantile
 
     def __repr__(self) -> str:
@@ -224,9 +221,7 @@ class Huber(_Slopes):
 
     def __init__(self, dim: int, low: Any, high: Any, delta: float = 1.0) -> None:
         super().__init__(dim, low, high)
-        if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(f"delta must be finite and > 0, got {delta!r}: beyond it errors count linearly.")
-        self.delta = float(delta)
+        self.delta = require_positive("delta", delta, ": beyond it errors count linearly")
         self.steepest = self.delta
         self._measure()
 
@@ -243,7 +238,6 @@ class Huber(_Slopes):
 
     @property
     def first_slope(self) -> float:
-        """-delta."""
         return -self.delta
 
     def __repr__(self) -> str:

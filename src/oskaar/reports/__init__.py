@@ -5,9 +5,7 @@ extra `report`, for its figures; recording needs nothing.
 """
 
 from oskaar.reports.comparison import comparison
-from oskaar.reports.files import Destination, require_plotly
-from oskaar.reports.page import html, write
-from oskaar.reports.recorder import Chunk, Recorder
-from oskaar.reports.recording import record
+from oskaar.reports.page import Destination, html, require_plotly, write
+from oskaar.reports.recorder import Chunk, Recorder, record
 
 __all__ = ["Chunk", "Destination", "Recorder", "comparison", "html", "record", "require_plotly", "write"]

@@ -63,13 +63,13 @@ class Blocks:
         return np.minimum(self.size * np.arange(1, blocks + 1), self.rounds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python."""
+        """The contents as plain lists and numbers, for JSON."""
         sums = {name: self[name].tolist() for name in self.names}
         return {"names": self.names, "most": self.most, "size": self.size, "rounds": self.rounds, "sums": sums}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Blocks:
-        """From `to_dict`."""
+        """The inverse of `to_dict`."""
         blocks = cls(data["names"], data["most"])
         blocks.size, blocks.rounds = int(data["size"]), int(data["rounds"])
         for i, name in enumerate(blocks.names):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
-from typing import Any
+from importlib.util import find_spec
+from typing import IO, Any
 
 from oskaar.reports import figures
-from oskaar.reports.drawing import Figure
-from oskaar.reports.files import Destination, require_plotly
 from oskaar.reports.parts import escaped, settings, summary, warnings, worst
 from oskaar.reports.recorder import SMALL, Recorder
+from oskaar.state.writing import replaced
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """Nothing is loaded, whatever is in the file that the run was about."""
@@ -118,7 +119,7 @@ def _costs(recorder: Recorder) -> Iterator[str]:
         about = _dimension(recorder)
         yield figure_html("dimension", "Effective dimension", figures.dimension(recorder), about)
     else:
-        yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not tell it.</p></section>'
+        yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not report it.</p></section>'
     last: dict[str, Any] = next((s for s in reversed(recorder.samples) if "operations" in s), {})
     about = "Time of the learner alone."
     if last:
@@ -137,7 +138,7 @@ def _dimension(recorder: Recorder) -> str:
     return about
 
 
-def figure_html(key: str, title: str, figure: Figure, about: str, kind: str = "") -> str:
+def figure_html(key: str, title: str, figure: figures.Figure, about: str, kind: str = "") -> str:
     """A section with a figure that the script of the page draws; title and about are HTML."""
     text = json.dumps(figure, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
@@ -145,3 +146,41 @@ def figure_html(key: str, title: str, figure: Figure, about: str, kind: str = ""
         f"<noscript>Scripts are off: figures are not drawn.</noscript></div></figure>"
         f'<script type="application/json" data-figure="{key}">{text}</script></section>'
     )
+
+
+def require_plotly() -> None:
+    """Refuse to draw figures without plotly."""
+    if find_spec("plotly") is None:
+        raise ValueError("a report needs plotly, which is not installed: pip install 'oskaar[report]'.")
+
+
+class Destination:
+    """A file that is replaced in one step. Raises ValueError where it cannot be written, before a long run.
+
+    >>> Destination("no such folder/report.html")
+    Traceback (most recent call last):
+    ...
+    ValueError: the report no such folder/report.html cannot be written: No such file or directory.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with contextlib.suppress(_Possible), self._replaced():
+            raise _Possible
+
+    def write(self, content: str) -> None:
+        """All of it, or nothing."""
+        with self._replaced() as file:
+            file.write(content.encode("utf-8"))
+
+    @contextlib.contextmanager
+    def _replaced(self) -> Iterator[IO[bytes]]:
+        try:
+            with replaced(self.path) as file:
+                yield file
+        except OSError as error:
+            raise ValueError(f"the report {self.path} cannot be written: {error.strerror}.") from None
+
+
+class _Possible(Exception):
+    """A file can be written, and is not."""

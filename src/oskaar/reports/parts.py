@@ -30,7 +30,7 @@ def warnings(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
     if result.get("interrupted"):
         yield f'<p class="warn">The run was interrupted: this is of the first {recorder.rounds:,} rounds.</p>'
     if result.get("clipped"):
-        yield f'<p class="warn">{result["clipped"]:,} labels outside the guessed range were moved to its ends.</p>'
+        yield f'<p class="warn">{result["clipped"]:,} labels outside the inferred range were moved to its ends.</p>'
 
 
 def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
@@ -116,7 +116,7 @@ def settings(result: dict[str, Any], command: str) -> Iterator[str]:
     yield from (f"<tr><th>{key}</th><td>{escaped(value)}</td></tr>" for key, value in facts if value)
     yield "</tbody></table>"
     if result.get("guesses"):
-        yield '<p class="soft">Guesses that were made:</p><ul class="soft">'
-        yield from (f"<li>{escaped(guess)}</li>" for guess in result["guesses"])
+        yield '<p class="soft">Inferred from the file:</p><ul class="soft">'
+        yield from (f"<li>{escaped(note)}</li>" for note in result["guesses"])
         yield "</ul>"
     yield "</section>"

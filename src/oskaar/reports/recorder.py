@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,11 +13,12 @@ from oskaar import theory
 from oskaar.arrays import Array
 from oskaar.guards import uninterrupted
 from oskaar.losses import Documents
-from oskaar.replays import Replay
+from oskaar.replays import Replay, replay
 from oskaar.reports import text
 from oskaar.reports.blocks import Blocks
 from oskaar.reports.weights import Weights
 from oskaar.reports.worst import Bad, Worst
+from oskaar.rows import count
 
 GROWTH = 1.15
 """Costs and dimensions are looked at when the stream is so many times as long: some 100 times in a million rounds."""
@@ -102,7 +104,7 @@ class Recorder:
         with uninterrupted():
             before = self.rounds
             parts = getattr(getattr(chunk.learner, "loss", None), "parts", False)
-            self.rows += sum(map(text.count, chunk.xs)) if parts else chunk.happened.rounds
+            self.rows += sum(map(count, chunk.xs)) if parts else chunk.happened.rounds
             self._add_curves(chunk)
             self._add_worst(chunk, before)
             self._add_learner(chunk.learner)
@@ -131,7 +133,7 @@ class Recorder:
             bad = Bad(0.0, 0.0, before + i + 1, line)
             if loss is None or not loss.parts:
                 return replace(bad, x=text.row(x, self.columns), y=text.value(y), z=text.value(answer))
-            n = text.count(x)
+            n = count(x)
             ranked = (
                 isinstance(loss, Documents) and z is not None
             )  # z is an order: the place of each document says more
@@ -186,9 +188,7 @@ class Recorder:
         recorder.blocks = Blocks.from_dict(data["blocks"])
         recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
         recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
-        recorder.gap, recorder.rows = data["gap"], data["rows"]
-        before = data.get("c_delta")  # checkpoints before there was a diameter
-        recorder.diameter = data.get("diameter", None if before is None else 2 * before)
+        recorder.gap, recorder.rows, recorder.diameter = data["gap"], data["rows"], data["diameter"]
         return recorder
 
 
@@ -203,3 +203,32 @@ def _sample(learner: Any, rounds: int, rows: int) -> dict[str, Any]:
         sample["probes"] = PROBES if kernel and rows > SMALL else None
         sample["dimension"] = float(learner.effective_dimension(sample["probes"]))
     return sample
+
+
+def record(
+    learner: Any, xs: Any, ys: Any, *, baselines: dict[str, Any] | None = None, chunk: int = 64, **more: Any
+) -> Recorder:
+    """Replay a stream and record it; `more` goes to `Recorder`.
+
+    baselines: other learners, by name, that are run beside it.
+
+    >>> from oskaar import OSKAAR, RepeatLast, losses, reports
+    >>> loss = losses.ZeroOne("ab")
+    >>> baselines = {"repeat-last": RepeatLast(loss)}
+    >>> recorder = reports.record(OSKAAR(loss), [[0.0], [1.0]] * 20, "ab" * 20, baselines=baselines)
+    >>> recorder.mean("learner") < recorder.mean("repeat-last")
+    True
+    """
+    others = baselines or {}
+    recorder = Recorder(baselines=list(others), **more)
+    total, start = count(xs), 0
+    while start < total:
+        here = slice(start, start + recorder.chunk(chunk))
+        started = time.perf_counter()
+        happened = replay(learner, xs[here], ys[here], keep_estimates=False)
+        seconds = time.perf_counter() - started
+        losses = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in others.items()}
+        recorder.add(Chunk(learner, xs[here], ys[here], happened, losses, seconds))
+        start = here.stop
+    recorder.finish(learner)
+    return recorder

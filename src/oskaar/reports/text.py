@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from oskaar.rows import count
+
 FEW = 12
 """Values of a row that are shown."""
 
@@ -60,11 +62,6 @@ def row(x: Any, names: Sequence[str] | None = None) -> str:
     shown = pairs if len(pairs) <= FEW else [(name, v) for name, v in pairs if v != 0][:FEW]
     texts = [f"{cut(name)} = {value(v)}" if name else value(v) for name, v in shown]
     return ", ".join(texts) + (f", ... {len(pairs)} in all" if len(pairs) > len(shown) else "")
-
-
-def count(x: Any) -> int:
-    """How many rows a round of parts has."""
-    return int(x.shape[0] if hasattr(x, "shape") else len(x))
 
 
 def rows(x: Any, names: Sequence[str] | None = None) -> list[str]:

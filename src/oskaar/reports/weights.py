@@ -57,7 +57,7 @@ class Weights:
         return picture
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python."""
+        """The contents as plain lists and numbers, for JSON."""
         kept = [np.trim_zeros(column, "b").tolist() for column in self._kept]
         return {
             "columns": self.columns,
@@ -70,7 +70,7 @@ class Weights:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Weights:
-        """From `to_dict`."""
+        """The inverse of `to_dict`."""
         weights = cls(data["columns"], data["rows"])
         weights.width, weights.step = int(data["width"]), int(data["step"])
         weights.rounds = [int(t) for t in data["rounds"]]

@@ -56,12 +56,12 @@ class Worst:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: entry[:3], reverse=True)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python."""
+        """The contents as plain lists and numbers, for JSON."""
         return {"most": self.most, "rounds": [asdict(bad) for bad in self.sorted()]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Worst:
-        """From `to_dict`."""
+        """The inverse of `to_dict`."""
         worst = cls(data["most"])
         bad = [Bad(**entry) for entry in data["rounds"]]
         worst._heap = [(b.loss, b.surrogate, b.round, b) for b in bad]

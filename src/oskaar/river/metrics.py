@@ -33,7 +33,7 @@ class LossMetric(metrics.base.Metric):
         self._mean = stats.Mean()
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
-        """Count a round."""
+        """Add the loss of a round."""
         self._mean.update(self._cost(y_true, y_pred), w)
 
     def revert(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
@@ -51,7 +51,7 @@ class LossMetric(metrics.base.Metric):
 
     @property
     def requires_labels(self) -> bool:
-        """Answers, not probabilities."""
+        """True: it compares answers, not probabilities."""
         return True
 
     def works_with(self, model: base.Estimator) -> bool:

@@ -20,7 +20,7 @@ LEARNERS: dict[str, type[OnlineLearner]] = {"oskaar": OSKAAR, "salami": SALAMI}
 class Face(BaseEstimator):
     """An estimator around an online learner, which is `learner_` once fitted.
 
-    learner: "oskaar", or "salami" for a world that changes.
+    learner: "oskaar", or "salami" for non-stationary data.
     kernel, lam, budget: as the learner takes them; lam=None is its default.
     options: further arguments of the learner, such as {"window": 500}.
     """

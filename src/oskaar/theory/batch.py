@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oskaar.theory.numbers import require, require_exponent, require_probability
+from oskaar.theory.requirements import require, require_exponent, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.theory.dimension import _spectrum
-from oskaar.theory.numbers import require, require_exponent
+from oskaar.theory.requirements import require, require_exponent
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 
 from oskaar.theory.high_probability import shifted_kaar_bound
-from oskaar.theory.numbers import require, require_probability
+from oskaar.theory.requirements import require, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 

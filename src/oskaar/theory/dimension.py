@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from oskaar.arrays import Array
-from oskaar.theory.numbers import require
+from oskaar.theory.requirements import require
 
 
 def effective_dimension(K: Array, lam: float) -> float:

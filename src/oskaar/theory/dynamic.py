@@ -21,8 +21,8 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.theory.dimension import log_factor
 from oskaar.theory.high_probability import shifted_kaar_bound
-from oskaar.theory.numbers import require, require_ball
 from oskaar.theory.prescriptions import target_bound
+from oskaar.theory.requirements import require, require_ball
 
 
 def variations(first: float, steps: Sequence[float]) -> tuple[int, float]:

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from oskaar.theory.dimension import dimension_bound
 from oskaar.theory.dynamic import abrupt_regret
-from oskaar.theory.numbers import require
 from oskaar.theory.prescriptions import drift_lam, drift_pieces
+from oskaar.theory.requirements import require
 from oskaar.theory.salami import PROJECTED_ETA, salami_abrupt_bound
 from oskaar.theory.stationary import comparison_bound
 

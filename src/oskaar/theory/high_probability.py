@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from oskaar.theory.dimension import dimension_bound, log_factor
-from oskaar.theory.numbers import require, require_ball, require_probability
 from oskaar.theory.prescriptions import gamma, stationary_lam, target_bound
+from oskaar.theory.requirements import require, require_ball, require_probability
 from oskaar.theory.stationary import comparison_bound, kaar_bound
 
 

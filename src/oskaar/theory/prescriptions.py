@@ -1,10 +1,10 @@
-"""What the theorems tell to choose: eta, lam, the number m of restarts, and the constants B, m and gamma."""
+"""What the theorems prescribe: eta, lam, the number m of restarts, and the constants B, m and gamma."""
 
 from __future__ import annotations
 
 import math
 
-from oskaar.theory.numbers import require, require_exponent
+from oskaar.theory.requirements import require, require_exponent
 
 
 def salami_eta(kappa: float, bound: float) -> float:

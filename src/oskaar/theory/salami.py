@@ -22,7 +22,6 @@ from oskaar.theory.dynamic import (
     shifted_abrupt_regret,
     shifted_dynamic_regret,
 )
-from oskaar.theory.numbers import require, require_probability
 from oskaar.theory.prescriptions import (
     abrupt_lam,
     drift_lam,
@@ -32,6 +31,7 @@ from oskaar.theory.prescriptions import (
     salami_eta,
     unknown_drift_lam,
 )
+from oskaar.theory.requirements import require, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 PROJECTED_ETA = salami_eta(1.0, 1.0)

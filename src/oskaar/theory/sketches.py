@@ -23,7 +23,7 @@ from scipy.linalg import solve_triangular
 
 from oskaar.arrays import Array
 from oskaar.theory.dimension import effective_dimension
-from oskaar.theory.numbers import require
+from oskaar.theory.requirements import require
 
 
 @dataclass(frozen=True)

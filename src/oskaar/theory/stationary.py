@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from oskaar.theory.dimension import dimension_bound, log_factor
-from oskaar.theory.numbers import require
 from oskaar.theory.prescriptions import realisable_lam, stationary_lam
+from oskaar.theory.requirements import require
 
 
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:

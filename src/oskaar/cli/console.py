@@ -1,0 +1,63 @@
+"""What the terminal shows: messages and progress on standard error, tables on standard output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oskaar.cli.run import Run
+
+MANY = 5000
+"""After so many exact rounds a budget is worth a message."""
+
+
+def say(text: str) -> None:
+    """A message on standard error, apart from results."""
+    print(f"oskaar: {text}", file=sys.stderr)
+
+
+def table(rows: list[list[str]]) -> Iterator[str]:
+    """Lines with aligned columns, the first to the left, the others to the right.
+
+    >>> list(table([["a", "loss"], ["oskaar", "0.5"]]))
+    ['a       loss', 'oskaar   0.5']
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+class Progress:
+    """A line on standard error, written over a few times a second."""
+
+    def __init__(self, wanted: bool | None, limit: int | None, exact: bool) -> None:
+        self._on = sys.stderr.isatty() if wanted is None else wanted
+        self._limit, self._exact = limit, exact
+        self._last = self._width = 0.0
+
+    def show(self, run: Run) -> None:
+        """Rounds, their pace, the mean loss and the time left, where that is known."""
+        done = run.count + run.warmup
+        if self._exact and done >= MANY:
+            self._exact = False
+            say(f"{done} exact rounds: each takes longer than the one before; --budget 256 makes their cost constant")
+        now = time.perf_counter()
+        if not self._on or now - self._last < 0.2:
+            return
+        self._last = now
+        mean = "" if run.mean_loss is None else f", mean loss {run.mean_loss:.4f}"
+        fraction = done / self._limit if self._limit else run.stream.table.fraction()
+        left = f", about {run.seconds * (1 / fraction - 1):.0f} s left" if fraction else ""
+        line = f"{done} rounds, {done / run.seconds:.0f} a second{mean}{left}"
+        sys.stderr.write("\r" + line.ljust(int(self._width)))
+        sys.stderr.flush()
+        self._width = len(line)
+
+    def end(self) -> None:
+        """End the line, so that what follows starts on a new one."""
+        if self._width:
+            sys.stderr.write("\n")

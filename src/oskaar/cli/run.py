@@ -1,0 +1,151 @@
+"""The loop over a stream: chunks of rounds, predicted and learned, with progress and checkpoints."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oskaar.cli.answers import Answers
+from oskaar.cli.baselines import make_baselines
+from oskaar.cli.checkpoint import Checkpoint, Checkpointer
+from oskaar.cli.console import Progress
+from oskaar.cli.interrupts import Interrupts
+from oskaar.cli.settings import settings_of
+from oskaar.replays import replay
+from oskaar.tabular import ReadError, Round, Stream
+
+if TYPE_CHECKING:
+    from oskaar.reports import Recorder
+
+
+class Run:
+    """A learner and the baselines on one stream; memory does not grow with the stream, but for the learner's own."""
+
+    def __init__(self, stream: Stream, learner: Any, options: Any) -> None:
+        self.stream, self.learner = stream, learner
+        self.out: Answers | None = None
+        self._settings = settings_of(options)
+        self.parts: dict[str, Any] = {}
+        """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
+        self.observer: Recorder | None = None
+        self.loss = stream.labels.loss
+        self._baselines = make_baselines(self.loss) if options.baselines else {}
+        self.count, self.warmup, self.total = 0, 0, 0.0
+        self.totals = dict.fromkeys(self._baselines, 0.0)
+        self.seconds = 0.0
+        self.interrupted = False
+        self.whole = True
+        """False while some rounds are learned and not yet counted."""
+        self.began, self._reading = 0, stream.state()
+
+    def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
+        """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
+        start = time.perf_counter() - self.seconds
+        rounds_left = iter(self.stream)
+        try:
+            with Interrupts() as interrupts:
+                while rounds := list(islice(rounds_left, self.observer.chunk(chunk) if self.observer else chunk)):
+                    with interrupts.whole():
+                        self._learn(rounds)
+                        self.seconds = time.perf_counter() - start
+                    progress.show(self)
+                    checkpointer.after(self)
+                checkpointer.at_end(self)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except ReadError:
+            with suppress(ReadError):  # the first error is the one to report
+                checkpointer.at_end(self)
+            raise
+        finally:
+            self.seconds = time.perf_counter() - start
+            progress.end()
+
+    def _learn(self, rounds: list[Round]) -> None:
+        xs: Any = [r.x for r in rounds]
+        xs = np.array(xs) if self.stream.dense and not self.loss.parts else xs
+        ys = [r.y for r in rounds]
+        self.whole = False
+        start = time.perf_counter()
+        try:
+            happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
+        except (ValueError, TypeError, MemoryError) as error:
+            where = f"{self.stream.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
+            more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
+            raise ReadError(f"{where}: {error}{more}") from error
+        seconds = time.perf_counter() - start
+        judged = np.array([not r.warm for r in rounds])
+        losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._baselines.items()}
+        before, self.count = self.count, self.count + int(judged.sum())
+        self.warmup += int((~judged).sum())
+        self.total += float(happened.losses[judged].sum())
+        for name in losses:
+            self.totals[name] += float(losses[name][judged].sum())
+        if self.observer:
+            from oskaar.reports import Chunk
+
+            lines = [r.line for r in rounds]
+            self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
+        if self.out is not None:
+            self.out.write(rounds, happened, before, self.stream.labels.show)
+        self._reading, self.whole = self.stream.state(), True
+
+    def checkpoint(self, file: str) -> Checkpoint:
+        """All that it takes to go on later."""
+        return Checkpoint(
+            file=file,
+            settings=self._settings,
+            about=self.stream.about(),
+            learner=self.learner,
+            baselines=self._baselines,
+            count=self.count,
+            warmup=self.warmup,
+            total=self.total,
+            totals=self.totals,
+            seconds=self.seconds,
+            reading=self._reading,
+            **(self.out.state() if self.out else {}),
+            extra={name: part.to_dict() for name, part in self.parts.items()},
+        )
+
+    def restore(self, kept: Checkpoint) -> None:
+        """Go on where a checkpoint is; the input is read again up to there."""
+        self.stream.restore(kept.reading)
+        self.learner, self._baselines = kept.learner, kept.baselines
+        self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
+        self.seconds, self.began = kept.seconds, kept.count + kept.warmup
+        self._reading = kept.reading
+
+    @property
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return list(self.totals)
+
+    @property
+    def mean_loss(self) -> float | None:
+        """The mean over judged rounds; None where there were none."""
+        return self.total / self.count if self.count else None
+
+    def result(self) -> dict[str, Any]:
+        """The result, as JSON."""
+        means = {name: total / self.count if self.count else None for name, total in self.totals.items()}
+        rounds = self.count + self.warmup
+        return {
+            "rounds": self.count,
+            "mean_loss": self.mean_loss,
+            "rounds_per_second": rounds / self.seconds if self.seconds else None,
+            "baselines": means,
+            "loss": repr(self.loss),
+            "learner": repr(self.learner),
+            "seconds": self.seconds,
+            "not_judged": self.warmup,
+            "skipped": self.stream.skipped,
+            "clipped": self.stream.clipped,
+            "interrupted": self.interrupted,
+            "file": self.stream.table.name,
+            "guesses": self.stream.notes,
+        }

@@ -1,0 +1,46 @@
+"""What settings must be: checks that return the value, with errors that say what must hold and what arrived."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def require_whole(name: str, number: Any, least: int = 1, most: int | None = None, note: str = "") -> int:
+    """A whole number, which may be written 2.0 or np.int64(2); no True, no text.
+
+    >>> require_whole("dim", 2.0)
+    2
+    >>> require_whole("k", 0, most=5, note=", or None")
+    Traceback (most recent call last):
+    ValueError: k must be a whole number from 1 to 5, or None, got 0.
+    """
+    real = isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)
+    if not real or number % 1 != 0 or number < least or (most is not None and number > most):
+        limits = f">= {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {limits}{note}, got {number!r}.")
+    return int(number)
+
+
+def require_positive(name: str, number: float, why: str = "") -> float:
+    """A finite number above 0.
+
+    >>> require_positive("beta", 0.0, ": 1 weighs precision and recall alike")
+    Traceback (most recent call last):
+    ValueError: beta must be finite and > 0, got 0.0: 1 weighs precision and recall alike.
+    """
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be finite and > 0, got {number}{why}.")
+    return float(number)
+
+
+def shorten(value: Any) -> str:
+    """A value as messages show it, at most 60 characters.
+
+    >>> shorten(list(range(100)))
+    '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
+    """
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,152 @@
+"""Records to inputs: which columns are x, and rows of numbers or of named values made of their cells."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+
+from oskaar.losses import arcs
+from oskaar.tabular.labels import as_floats
+from oskaar.tabular.readers import ReadError, Record, Table
+from oskaar.tabular.scaling import Standardiser
+from oskaar.tabular.schema import Schema, matches, matching
+
+HUGE = 1e300
+"""Numbers are below it: they, and their sums, are finite."""
+
+
+def error_at(table: Table, record: Record, message: str) -> ReadError:
+    """An error that names the file and the line.
+
+    >>> error_at(Table("a.csv", iter(())), Record(3, {}), "no")
+    ReadError('a.csv, line 3: no.')
+    """
+    return ReadError(f"{table.name}, line {record.line}: {message.rstrip('.')}.")
+
+
+class InputColumns:
+    """x of records. `columns` are those of the file, `sample` its first records; `always` are x in any case."""
+
+    def __init__(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: list[str],
+        sample: list[Record],
+        not_x: set[str],
+        always: list[str],
+    ) -> None:
+        self._table, self._schema, self._not_x = table, schema, not_x
+        self._x = schema.x or (",".join(table.inputs) if table.inputs else None)
+        self._is_x: dict[str, bool] = {}
+        if self._x:
+            chosen = set(matching(self._x, columns, "--x"))
+            self._is_x = {name: name in chosen and name not in not_x for name in columns}
+            self._is_x |= dict.fromkeys(always, True)
+        self.standardiser = Standardiser() if schema.standardise else None
+        rows = [self._pairs(record) for record in sample]
+        if not any(rows):
+            raise ReadError("there is no column left for x: name some with --x.")
+        self.names = [name for name, _ in rows[0]]
+        same = not table.sparse and bool(self.names) and all([n for n, _ in row] == self.names for row in rows)
+        self.dense = same and all(isinstance(c, (int, float, type(None))) for row in rows for _, c in row)
+        self._direct = self.dense and bool(table.columns) and set(self.names) <= set(sample[0].cells)
+        self.largest = max((abs(c) for row in rows for _, c in row if c is not None), default=0) if self.dense else 0
+        """The largest number of x in the sample."""
+
+    def _pairs(self, record: Record) -> list[tuple[str, Any]]:
+        pairs: list[tuple[str, Any]] = []
+        for name, cell in record.cells.items():
+            if self._is_x.get(name) is None:
+                wanted = self._x is None or matches(name, self._x)
+                self._is_x[name] = wanted and name not in self._not_x
+            if self._is_x[name]:
+                pairs += flat(name, cell) if isinstance(cell, (list, tuple, dict)) else [(name, cell)]
+        return pairs
+
+    def row(self, record: Record) -> Any:
+        """x of a record; None where it is to be skipped."""
+        if self._direct:  # most files: nothing but numbers in columns that stay
+            cells: list[Any] = [record.cells.get(name) for name in self.names]
+            if set(map(type, cells)) <= {int, float} and max(map(abs, cells), default=0) < HUGE:
+                return self._standardised(np.array(cells, dtype=float))
+        pairs = self._pairs(record)
+        for name, cell in pairs:
+            if isinstance(cell, (int, float)) and not abs(cell) < HUGE:
+                raise error_at(self._table, record, f"column {name!r} must be finite, got {cell!s:.20}")
+        if not self.dense:
+            named = {n: c if isinstance(c, (int, float)) else str(c) for n, c in pairs if c is not None}
+            return named if self.standardiser is None else self.standardiser.named(named)
+        if [name for name, _ in pairs] != self.names:
+            found = dict(pairs)
+            extra = [name for name, _ in pairs if name not in set(self.names)]
+            if extra:
+                raise error_at(self._table, record, f"{extra[0]!r} is not in the first rows: choose columns with --x")
+            pairs = [(name, found.get(name)) for name in self.names]
+        row = [cell for _, cell in pairs]
+        if None in row:
+            if not self.fills(record, row, self.names):
+                return None
+            row = [0.0 if cell is None else cell for cell in row]
+        try:
+            return self._standardised(as_floats(row))
+        except ValueError:
+            name, cell = next((n, c) for n, c in pairs if not isinstance(c, (int, float)))
+            what = f"column {name!r} must be a number, as in the first rows, got {cell!r}"
+            raise error_at(self._table, record, what) from None
+
+    def _standardised(self, row: Any) -> Any:
+        return row if self.standardiser is None else self.standardiser.dense(row)
+
+    def fills(self, record: Record, cells: list[Any], names: list[str], is_x: bool = True) -> bool:
+        """What becomes of a missing value: True fills an x with 0, False skips the row."""
+        if self._schema.missing == "skip":
+            return False
+        if self._schema.missing == "zero" and is_x:
+            return True
+        advice = "--missing skip leaves such rows out" + (", --missing zero fills in 0" if is_x else "")
+        raise error_at(self._table, record, f"column {names[cells.index(None)]!r} has no value: {advice}")
+
+
+def flat(name: str, cell: Any) -> list[tuple[str, Any]]:
+    """A cell, or the cells inside a list or an object, by name.
+
+    >>> flat("x", [1, {"a": 2}])
+    [('x.0', 1), ('x.1.a', 2)]
+    """
+    if isinstance(cell, dict):
+        return [pair for key, inner in cell.items() for pair in flat(f"{name}.{key}", inner)]
+    if isinstance(cell, (list, tuple)):
+        return [pair for i, inner in enumerate(cell) for pair in flat(f"{name}.{i}", inner)]
+    return [(name, cell)]
+
+
+_TAGS = ("upos", "pos", "tag")
+_STEPS = (2, 3, 4, 6, 10, 20)
+
+
+def arc_rows(records: list[Record]) -> list[dict[str, str]]:
+    """A sentence as rows for `DependencyTree`: each arc by the tags and forms of its ends, as `losses.arcs` has them.
+
+    >>> rows = arc_rows([Record(1, {"form": "cats", "upos": "NOUN"}), Record(2, {"form": "sleep", "upos": "VERB"})])
+    >>> len(rows), rows[1]["tags"], rows[1]["dependent"]
+    (4, 'VERB NOUN left', 'NOUN left 1')
+    """
+    cells = [record.cells for record in records]
+    forms = ["", *(str(cell.get("form", "")).lower() for cell in cells)]
+    named = [next((str(cell[name]) for name in _TAGS if name in cell), None) for cell in cells]
+    tags = ["ROOT", *(form if tag is None else tag for tag, form in zip(named, forms[1:], strict=True))]
+    return [_arc(int(h), int(d), tags, forms) for h, d in zip(*arcs(len(records)), strict=True)]
+
+
+def _arc(h: int, d: int, tags: list[str], forms: list[str]) -> dict[str, str]:
+    side = "right" if h < d else "left"
+    step = f"{side} {1 + bisect_right(_STEPS, abs(h - d))}"
+    return {
+        "tags": f"{tags[h]} {tags[d]} {side}",
+        "dependent": f"{tags[d]} {step}",
+        "head": f"{tags[h]} {step}",
+        "word": f"{tags[h]} {forms[d]} {side}",
+    }

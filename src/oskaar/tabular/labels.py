@@ -1,0 +1,217 @@
+"""Cells to labels: for every loss whose labels fit into columns, how y is written in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oskaar import losses
+from oskaar.losses import Loss
+from oskaar.tabular.costs import read_costs
+from oskaar.tabular.readers import ReadError
+from oskaar.tabular.readers.base import value
+from oskaar.tabular.schema import Schema, split
+
+UNIVERSAL_TAGS = [
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+]
+"""The tags of Universal Dependencies."""
+
+SUBSETS = ("F1", "SubsetHamming", "Jaccard", "SubsetZeroOne", "PrecisionAtK")
+NUMBERS = ("Squared", "Pinball", "Huber")
+RANKINGS = ("Kendall", "Spearman", "Footrule", "PositionHamming")
+SHARES = ("SimplexL2", "Hellinger", "TotalVariation", "OrderedWasserstein", "Sphere", "SphereGeodesic")
+"""Losses on one number a column."""
+COSTLY = ("CostMatrix", "Wasserstein")
+ANGLES = ("Circular", "Geodesic", "Angles")
+GROUPED = ("Documents", "Sequence", "DependencyTree")
+OTHERS = ("ZeroOne", "Ordinal", "NDCG", "SequenceHamming", "Matching", "Rotation")
+KNOWN = {name.lower(): name for name in (*SUBSETS, *NUMBERS, *RANKINGS, *SHARES, *ANGLES, *COSTLY, *GROUPED, *OTHERS)}
+
+
+@dataclass
+class Labels:
+    """A loss, and the way from the cells of a round's y columns to a label of it, and back to something to print."""
+
+    loss: Loss
+    of: Callable[[list[Any]], Any]
+    show: Callable[[Any], Any] = lambda z: jsonable(z)
+
+
+def loss_name(text: str) -> str:
+    """The loss of a name, however it is written.
+
+    >>> loss_name("subset-hamming"), loss_name("f1")
+    ('SubsetHamming', 'F1')
+    """
+    key = text.lower().replace("-", "").replace("_", "")
+    if key in KNOWN:
+        return KNOWN[key]
+    if any(key == name.lower() for name in losses.__all__):
+        raise ReadError(f"--loss {text} needs Python, as its labels do not fit into columns: see oskaar losses.")
+    raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
+
+
+def make_labels(name: str, columns: list[str], schema: Schema) -> Labels:
+    """The labels for a loss; `columns` are those of y, `schema` says the rest."""
+    if name in SUBSETS:
+        return _subsets(name, columns, schema)
+    if name in RANKINGS:
+        return Labels(
+            getattr(losses, name)(columns), lambda cells: tuple(columns[i] for i in losses.order_from_ranks(cells))
+        )
+    if name in NUMBERS:
+        return _numbers(name, columns, schema)
+    if name in ANGLES:
+        return _angles(name, columns, schema)
+    if name in SHARES:
+        return Labels(getattr(losses, name)(len(columns)), as_floats)
+    if name in GROUPED:
+        require_one(name, columns)
+        return _grouped(name, columns, schema)
+    if name in COSTLY:
+        return _costly(name, columns, schema)
+    if name == "Matching":
+        return Labels(losses.Matching(_listed(schema) or len(columns)), tuple)
+    if name == "Rotation":
+        n = math.isqrt(len(columns))
+        return Labels(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
+    if name == "NDCG":
+        return Labels(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
+    if name == "SequenceHamming":
+        return Labels(losses.SequenceHamming(len(columns), _classes(name, schema)), tuple)
+    require_one(name, columns)
+    if name == "Ordinal":
+        return Labels(losses.Ordinal(levels(schema.levels or schema.classes, "Ordinal")), lambda cells: cells[0])
+    return Labels(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
+
+
+def _grouped(name: str, columns: list[str], schema: Schema) -> Labels:
+    if name == "Documents":
+        return Labels(losses.Documents(schema.k or 10), as_floats)
+    if name == "DependencyTree":
+        return Labels(losses.DependencyTree(), lambda cells: tuple(value(str(cell)) for cell in cells))
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _classes("Sequence", schema)
+    return Labels(losses.Sequence(alphabet), tuple)
+
+
+def _costly(name: str, columns: list[str], schema: Schema) -> Labels:
+    costs, outputs, truths = read_costs(schema.costs, name.lower())
+    if name == "Wasserstein":
+        return Labels(losses.Wasserstein(costs), as_floats)
+    require_one(name, columns)
+    listed = _listed(schema)
+    return Labels(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
+
+
+def _subsets(name: str, columns: list[str], schema: Schema) -> Labels:
+    listed = _listed(schema)
+    names: Sequence[Any] = columns if len(columns) > 1 or not listed else listed
+    if len(columns) == 1 and schema.n_labels:
+        names = range(schema.n_labels)
+    places = {n: i for i, n in enumerate(names)}
+
+    def of(cells: list[Any]) -> frozenset[int]:
+        if len(cells) == 1 and isinstance(cells[0], (list, tuple, str)):
+            return _members(cells[0], places)
+        for column, cell in zip(columns, cells, strict=True):
+            if cell not in (0, 1):
+                raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
+        return frozenset(i for i, cell in enumerate(cells) if cell)
+
+    more = {"k": schema.k or 1} if name == "PrecisionAtK" else {}
+    return Labels(
+        getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
+    )
+
+
+def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:
+    items = [value(part) for part in cell.split(",") if part.strip()] if isinstance(cell, str) else cell
+    unknown = [item for item in items if item not in places]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not a known label: list all of them with --classes, or --n-labels")
+    return frozenset(places[item] for item in items)
+
+
+def _numbers(name: str, columns: list[str], schema: Schema) -> Labels:
+    if schema.low is None or schema.high is None:
+        raise ReadError(f"{name} needs the range of y: --low and --high.")
+    more = {"quantile": schema.quantile} if name == "Pinball" else {}
+    return Labels(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
+
+
+def _angles(name: str, columns: list[str], schema: Schema) -> Labels:
+    unit = math.pi / 180 if schema.degrees else 1.0
+
+    def turned(cells: list[Any]) -> Any:
+        return as_floats(cells) * unit
+
+    if name == "Angles":
+        return Labels(losses.Angles(len(columns)), turned, lambda z: jsonable(z / unit))
+    require_one(name, columns)
+    return Labels(
+        getattr(losses, name)(), lambda cells: float(turned(cells)[0]), lambda z: None if z is None else z / unit
+    )
+
+
+def levels(text: str | None, name: str) -> list[Any]:
+    """Levels as written: `1..5`, or a list from the lowest to the highest.
+
+    >>> levels("1..4", "Ordinal"), levels("low,high", "Ordinal")
+    ([1, 2, 3, 4], ['low', 'high'])
+    """
+    if not text:
+        raise ReadError(f"{name} needs the levels, from the lowest: --levels 1..5, or --levels low,middle,high.")
+    first, dots, last = text.partition("..")
+    if dots:
+        try:
+            return list(range(int(first), int(last) + 1))
+        except ValueError:
+            raise ReadError(f"--levels must be two whole numbers with .. between them, got {text!r}.") from None
+    return [value(part) for part in split(text)]
+
+
+def _listed(schema: Schema) -> list[Any] | None:
+    return [value(part) for part in split(schema.classes)] if schema.classes else None
+
+
+def _classes(name: str, schema: Schema) -> list[Any]:
+    listed = _listed(schema)
+    if not listed:
+        raise ReadError(f"{name} needs all the symbols that there are: --classes a,b,c.")
+    return listed
+
+
+def require_one(name: str, columns: list[str]) -> None:
+    """A loss on one column."""
+    if len(columns) != 1:
+        raise ReadError(f"{name} has one column for y, --y names {len(columns)}: {', '.join(columns[:5])}.")
+
+
+def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Numbers, or an error that shows what is not one."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        bad = next(cell for cell in cells if not isinstance(cell, (int, float)))
+        raise ValueError(f"y must be a number, got {bad!r}") from None
+    except OverflowError:
+        raise ValueError("a number must be smaller than 1e308") from None
+
+
+def jsonable(z: Any) -> Any:
+    """An answer as JSON knows it.
+
+    >>> jsonable((np.float64(1.0), frozenset({2})))
+    [1.0, [2]]
+    """
+    if isinstance(z, (np.ndarray, np.generic)):
+        return z.tolist()
+    if isinstance(z, (frozenset, set)):
+        return [jsonable(item) for item in sorted(z)]
+    return [jsonable(item) for item in z] if isinstance(z, (tuple, list)) else z

@@ -1,0 +1,117 @@
+"""What every reader gives: records with named cells, one at a time, and errors with the line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+MAX_LINE = 2**24
+"""Bytes that a line may have, and characters that the lines of one record may have together: 16 MiB."""
+
+MISSING = frozenset({"", "?", "na", "nan", "null", "none"})
+"""Texts that stand for no value, in any case."""
+
+
+class ReadError(ValueError):
+    """A file that cannot be read: which one, at which line, and what to do."""
+
+
+class Record(NamedTuple):
+    """One row of a file: the line where it ends, and its cells by name."""
+
+    line: int
+    cells: dict[str, Any]
+
+
+@dataclass
+class Table:
+    """A stream of records. Iterating it reads the file; nothing is kept.
+
+    >>> table = Table("here", iter([Record(1, {"a": 2})]))
+    >>> [record.cells["a"] for record in table]
+    [2]
+    """
+
+    name: str
+    """The file, for messages."""
+    records: Iterator[Record]
+    columns: tuple[str, ...] | None = None
+    """All columns in order; None where records may bring new ones."""
+    sparse: bool = False
+    """True: a cell that is not there is 0."""
+    labels: tuple[str, ...] = ()
+    """The columns that the format itself calls labels."""
+    inputs: tuple[str, ...] = ()
+    """The columns that make good inputs, where that is not all others."""
+    nominal: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values of the columns that list them."""
+    group: str | None = None
+    """Consecutive records with the same value here belong together: a query, a sentence."""
+    notes: list[str] = field(default_factory=list)
+    """What was inferred while reading."""
+    fraction: Callable[[], float | None] = lambda: None
+    """How much of the file has been read, where that is known."""
+    digest: Callable[[], str] = lambda: ""
+    """A fingerprint of all that has been read so far, to know the file again."""
+
+    def __iter__(self) -> Iterator[Record]:
+        return self.records
+
+
+def value(text: str) -> Any:
+    """A cell of a text file: a whole number, a number, None where nothing is there, or the text.
+
+    >>> [value(t) for t in ("3", " 0.5", "red", "", "NA", "1_0")]
+    [3, 0.5, 'red', None, None, '1_0']
+    """
+    text = text.strip()
+    if "_" not in text:
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        try:
+            number = float(text)
+        except ValueError:
+            pass
+        else:
+            return None if number != number else number
+    return None if text.lower() in MISSING else text
+
+
+def plain(cell: Any) -> Any:
+    """A cell of a file that has types: a boolean is 0 or 1, NaN is missing.
+
+    >>> plain(True), plain(float("nan")), plain("a")
+    (1, None, 'a')
+    """
+    if isinstance(cell, bool):
+        return int(cell)
+    return None if isinstance(cell, float) and cell != cell else cell
+
+
+def within(name: str, lines: Iterator[str], first: int, most: int, spent: list[int]) -> Iterator[str]:
+    """Lines from number `first` on, where a record may have several; who reads them sets spent[0] to 0 after each.
+
+    >>> list(within("here", iter(["abc", "de"]), 7, 5, [0]))
+    ['abc', 'de']
+    """
+    for number, line in enumerate(lines, start=first):
+        spent[0] += len(line)
+        if spent[0] > most + 2:  # with the end of a line
+            raise ReadError(
+                f"{name}, line {number}: the record that ends here or later has more than {most} characters: look "
+                "for a quote that is never closed, or empty lines that are missing, or raise max_line (--max-line)."
+            )
+        yield line
+
+
+def unique(names: list[str], where: str) -> tuple[str, ...]:
+    """Names of columns, each there once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ReadError(f"{where}: column names must differ, {name!r} is there twice: rename one of them.")
+        seen.add(name)
+    return tuple(names)

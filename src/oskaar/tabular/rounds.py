@@ -1,0 +1,224 @@
+"""Records to rounds: which cells are x, which are y, checked row by row with the line in every error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, groupby, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oskaar.tabular.infer import infer_loss, infer_y
+from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
+from oskaar.tabular.labels import GROUPED, loss_name, make_labels
+from oskaar.tabular.lags import lag_names, with_lags
+from oskaar.tabular.readers import ReadError, Record, Table
+from oskaar.tabular.schema import Schema, matching
+
+SAMPLE = 100
+"""The schema is inferred from so many rows."""
+
+
+class Round(NamedTuple):
+    """The line where it was read, x, y, and whether it is learned only, not judged."""
+
+    line: int
+    x: Any
+    y: Any
+    warm: bool
+
+
+class Stream:
+    """The rounds of a table, made as they are asked for; `notes` say what was inferred."""
+
+    def __init__(self, table: Table, schema: Schema) -> None:
+        self.table, self.schema = table, schema
+        self.notes, self.skipped, self.clipped = list(table.notes), 0, 0
+        records = self._counted(self._ordered())
+        self._used = self._read = self._done = 0
+        sample = list(islice(records, min(SAMPLE, schema.limit or SAMPLE)))
+        if not sample:
+            raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
+        self._records: Iterator[Record] = chain(sample, records)
+        columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
+        self._choose_y(columns, sample)
+        sample = self._with_lags(sample)
+        not_x = {*self.y, *(name for name in (self.group, schema.order, table.group) if name)}
+        self._inputs = InputColumns(table, schema, columns, sample, not_x, lag_names(self.y, schema.lags or 0))
+        self.dense = self._inputs.dense and not self._tree
+        if self._tree:
+            self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
+        elif self.dense:
+            self.notes.append(f"x is {len(self._inputs.names)} numbers")
+        else:
+            self.notes.append("x is named values, text one-hot, what is not there 0")
+
+    @property
+    def names(self) -> list[str] | None:
+        """What the numbers of x are called; None for named values."""
+        return list(self._inputs.names) if self.dense else None
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers x has; None for named values."""
+        return len(self._inputs.names) if self.dense else None
+
+    @property
+    def largest(self) -> float:
+        """The largest number of x in the first rows; 0 for named values."""
+        return self._inputs.largest
+
+    # ---------------------------------------------------------------- the schema
+
+    def _ordered(self) -> Iterator[Record]:
+        """The records in the order of a column, which takes reading all of them; as they are where it is None."""
+        name, column = self.table.name, self.schema.order
+        if column is None:
+            return iter(self.table)
+        records = list(self.table)
+        for record in records:
+            if record.cells.get(column) is None:
+                raise error_at(self.table, record, f"there is no value of {column!r} to order by")
+        try:
+            records.sort(key=lambda record: record.cells[column])
+        except TypeError:
+            raise ReadError(f"{name}: values of {column!r} are numbers in some rows and text in others.") from None
+        self.notes.append(f"all {len(records)} rows were read and put in the order of {column!r}")
+        return iter(records)
+
+    def _choose_y(self, columns: list[str], sample: list[Record]) -> None:
+        schema = self.schema
+        self.group = schema.group or self.table.group
+        for option, name in (("--group", schema.group), ("--order", schema.order)):
+            if name:
+                matching(name, columns, option)
+        others = [name for name in columns if name not in (self.group, schema.order)]
+        asked = loss_name(schema.loss) if schema.loss else None
+        self._tree = asked == "DependencyTree"
+        if schema.y:
+            self.y = matching(schema.y, columns, "--y")
+        else:
+            heads = self._tree and "head" in columns
+            self.y = ["head"] if heads else infer_y(self.table, others, sample, self.notes)
+        if asked in GROUPED and not self.group:
+            raise ReadError(f"--loss {schema.loss} needs --group, the column that says which rows belong together.")
+        if asked and asked not in GROUPED and self.group:
+            if schema.group:
+                raise ReadError(f"--group goes with documents, sequence and dependencytree, not {schema.loss}.")
+            self.group = None
+        head = len(sample) if len(sample) == SAMPLE else max(1, len(sample) // 5)
+        known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
+        given = (schema.levels or schema.classes) if asked == "Ordinal" else schema.low is not None
+        found = infer_loss(self.y, known, head, bool(self.group), asked, [] if given else self.notes)
+        self._range: tuple[Any, Any] | None = None
+        self._head = 0
+        if not given and found.warmed:
+            schema = replace(schema, low=found.low, high=found.high, levels=found.levels or schema.levels)
+            self._range, self._head = (found.low, found.high), head
+        self.labels = make_labels(found.loss, self.y, schema)
+
+    def _with_lags(self, sample: list[Record]) -> list[Record]:
+        """The last labels as columns, where they are wanted: in all records, and in these."""
+        n = self.schema.lags or 0
+        if not n:
+            return sample
+        if self.group:
+            raise ReadError("--lags is for rows that are rounds by themselves: it does not go with groups.")
+        cells = [self._cell(record, name) for record in sample for name in self.y]
+        start = 0 if all(isinstance(cell, (int, float, type(None))) for cell in cells) else None
+        self._records = with_lags(self._records, self.y, n, start)
+        self.notes.append(f"the last {n} labels are inputs too: {self.y[0]}_lag1 to {self.y[-1]}_lag{n}")
+        return list(with_lags(iter(sample), self.y, n, start))
+
+    # ---------------------------------------------------------------- reading
+
+    def __iter__(self) -> Iterator[Round]:
+        rounds = self._grouped() if self.group else self._single()
+        if not self.schema.limit:
+            return rounds
+        return islice(rounds, max(0, self.schema.limit - self._done))
+
+    def _counted(self, records: Iterator[Record]) -> Iterator[Record]:
+        for record in records:
+            self._read += 1
+            yield record
+
+    def _single(self) -> Iterator[Round]:
+        for record in self._records:
+            self._used += 1
+            cells = [self._cell(record, name) for name in self.y]
+            x = self._inputs.row(record) if None not in cells or self._fills(record, cells) else None
+            if x is None:
+                self.skipped += 1
+                continue
+            y = self._label(cells, record)
+            self._done += 1
+            yield Round(record.line, x, y, self._used <= self._head)
+
+    def _grouped(self) -> Iterator[Round]:
+        for _, members in groupby(self._records, key=lambda record: self._cell(record, str(self.group))):
+            records = list(members)
+            self._used += len(records)
+            cells = [self._cell(record, self.y[0]) for record in records]
+            for record, cell in zip(records, cells, strict=True):
+                if cell is None:
+                    self._fills(record, [cell])
+            rows = arc_rows(records) if self._tree else [self._inputs.row(record) for record in records]
+            if None in cells or any(row is None for row in rows):
+                self.skipped += 1
+                continue
+            x = np.array(rows) if self.dense else rows
+            y = self._label(cells, records[-1])
+            self._done += 1
+            yield Round(records[-1].line, x, y, False)
+
+    def _cell(self, record: Record, name: str) -> Any:
+        return record.cells.get(name, 0 if self.table.sparse else None)
+
+    def _label(self, cells: list[Any], record: Record) -> Any:
+        if self._range:
+            low, high = self._range
+            moved = [min(max(cell, low), high) if isinstance(cell, (int, float)) else cell for cell in cells]
+            self.clipped += moved != cells
+            cells = moved
+        try:
+            return self.labels.loss.check(self.labels.of(cells))
+        except (ValueError, TypeError) as error:
+            raise error_at(self.table, record, str(error)) from None
+
+    def _fills(self, record: Record, cells: list[Any]) -> bool:
+        return self._inputs.fills(record, cells, self.y, is_x=False)
+
+    # ---------------------------------------------------------------- checkpoints
+
+    def about(self) -> dict[str, Any]:
+        """What was inferred, which must be inferred again from the same file."""
+        return {"loss": repr(self.labels.loss), "y": self.y, "x": self._inputs.names if self.dense else None}
+
+    def state(self) -> dict[str, Any]:
+        """How far the records have been used, and what has been learned of them."""
+        counts = {"used": self._used, "pulled": self._read, "done": self._done}
+        standardiser = self._inputs.standardiser
+        seen = {"skipped": self.skipped, "clipped": self.clipped, "scale": standardiser and standardiser.state()}
+        return {**counts, **seen, "digest": self.table.digest()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Skip what has been used, and go on from there; refused where the records are others."""
+        used = sum(1 for _ in islice(self._records, state["used"]))
+        ahead = list(islice(self._records, state["pulled"] - state["used"]))
+        name, rows = self.table.name, state["pulled"]
+        if used + len(ahead) < rows:
+            raise ReadError(
+                f"{name} has {used + len(ahead)} rows and the checkpoint has read {rows}: give all of it."
+            )
+        if self.table.digest() != state["digest"]:
+            raise ReadError(
+                f"{name} is not what the checkpoint has read, it differs in the first {rows} rows: give the file as "
+                "it was, or start anew without --resume."
+            )
+        self._records = chain(ahead, self._records)
+        self._used, self._done = used, state["done"]
+        self.skipped, self.clipped = state["skipped"], state["clipped"]
+        if self._inputs.standardiser:
+            self._inputs.standardiser.restore(state["scale"])
