@@ -9,7 +9,7 @@ from strategies import lams
 
 from oskaar import OSKAAR, SALAMI, checks, features, kernels, losses, replay
 from oskaar.learners import experts
-from oskaar.solvers.features import LEAST_OPEN, FeatureSolver
+from oskaar.solvers.kaar_features import BUFFER, MANY, FeatureSolver
 from oskaar.solvers.starts import outlives
 
 
@@ -18,7 +18,7 @@ def wide_blocks(draw):
     """Rounds of features: a few rows, or many more than there are features; columns that come later."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     D = draw(st.integers(1, 4))
-    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, 2 * LEAST_OPEN + 30]), min_size=1, max_size=5))
+    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, BUFFER, 2 * MANY + 30]), min_size=1, max_size=5))
     late = draw(st.integers(0, 3))
     widths = [D if i >= late else max(1, D - 1) for i in range(len(sizes))]
     return [rng.normal(size=(n, w)) for n, w in zip(sizes, widths)]

@@ -22,7 +22,7 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.features import FeatureSolver
+from oskaar.solvers.kaar_features import FeatureSolver
 
 
 class Ridges:
@@ -48,7 +48,8 @@ class Ridges:
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
         D = self.solvers[0].dim + (0 if self.features.full else rows)
-        return sum(8 * (5 * (D * D - s.dim**2) + rows * (2 * D + s.room)) + 3 * s.open.nbytes for s in self.solvers)
+        solvers = sum(s.growth(rows, self.features.full) for s in self.solvers)
+        return solvers + 8 * 3 * (D * D - self.solvers[0].dim ** 2)
 
     @property
     def operations(self) -> int:

@@ -1,0 +1,80 @@
+r"""Rows appended to a triangular factor by Householder reflections, a few columns at a time.
+
+For R upper triangular, right sides X, and rows [Z, Y] that are appended,
+
+    Q^T [R  X]   [R'  X']
+        [Z  Y] = [0   * ],    R'^T R' = R^T R + Z^T Z,   R'^T X' = R^T X + Z^T Y                      (1)
+
+Reflections change R by a few roundings of its own columns and are never inverted, so that (1) may go on for ever.
+Column by column the reflections leave rows of R behind that are final, so that the work can be divided at will.
+Equivalent to numpy.linalg.qr of the whole, up to the signs of rows.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from scipy.linalg.lapack import dtpmqrt, dtpqrt
+
+from oskaar.arrays import Array
+
+BLOCK = 16
+"""How many reflections LAPACK applies at a time."""
+
+
+class QRUpdate:
+    """Right sides X (D, q) and rows [Z, Y] (n, D + q) on the way to `updated`, [R', X'] in Fortran order.
+
+    >>> update = QRUpdate(np.array([[6.0]]), np.array([[4.0, 13.0]]))
+    >>> update.advance(np.array([[3.0]]), 1)
+    True
+    >>> np.abs(update.updated)
+    array([[ 5., 14.]])
+    """
+
+    def __init__(self, X: Array, rows: Array) -> None:
+        self.X, self.rows = X, rows  # of which the columns that are done are dropped
+        self.updated = np.zeros((len(X), rows.shape[1]), order="F")
+        self.done = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is held."""
+        return self.X.nbytes + self.rows.nbytes + self.updated.nbytes
+
+    def advance(self, R: Array, columns: int) -> bool:
+        """Append so many more columns of the rows to R, the same one each time; whether R' is complete."""
+        j, k = self.done, min(self.done + columns, len(R))
+        if j < k:
+            self._append(R, j, k)
+        self.done = k
+        return k == len(R)
+
+    def _append(self, R: Array, j: int, k: int) -> None:
+        w, D = k - j, len(R)
+        left, right = np.array(R[j:k, j:k], order="F"), np.empty((w, D - k + self.X.shape[1]), order="F")
+        right[:, : D - k], right[:, D - k :] = R[j:k, k:], self.X[j:k]
+        left, V, T, _ = dtpqrt(0, min(BLOCK, w), left, self.rows[:, :w])
+        rest = self.rows[:, w:]
+        if rest.size:
+            right, rest, _ = dtpmqrt(0, V, T, right, rest, side="L", trans="T", overwrite_a=1)
+        self.updated[j:k, j:k], self.updated[j:k, k:], self.rows = left, right, rest
+
+
+def bordered(S: Array, D: int, p: int, lam: float) -> Array:
+    """S = [R, X, Y] with D features and p columns in X and in Y, in Fortran order, a copy.
+
+    R goes on with sqrt(lam) I, X and Y with zeros: the features were 0 before.
+
+    >>> bordered(np.array([[3.0, 6.0, 7.0]]), 2, 2, lam=4.0)
+    array([[3., 0., 6., 0., 7., 0.],
+           [0., 2., 0., 0., 0., 0.]])
+    """
+    d = len(S)
+    q = (S.shape[1] - d) // 2
+    grown = np.zeros((D, D + 2 * p), order="F")
+    grown[:d, :d], grown[:d, D : D + q], grown[:d, D + p : D + p + q] = S[:, :d], S[:, d : d + q], S[:, d + q :]
+    new = np.arange(d, D)
+    grown[new, new] = sqrt(lam)
+    return grown
