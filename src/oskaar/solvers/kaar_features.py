@@ -30,7 +30,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dtrtri
 
-from oskaar.arrays import Array, fit_columns
+from oskaar.arrays import Array, fit_columns, spans
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.pending_rows import ROOM, PendingRows
 from oskaar.solvers.qr_update import QRUpdate, bordered
@@ -213,13 +213,18 @@ class FeatureSolver:
     def _past(self, Z: Array) -> tuple[Array, Array, Array]:
         """(2): U, W and the mean M of rows."""
         require_rows(self.lam, Z)
-        rows, d = self.pending, len(self.S)
-        U = whitened(self.S[:, :d].T, np.ascontiguousarray(Z[:, :d]))
-        M = U @ self.S[:, d : (d + self.S.shape[1]) // 2]
-        if Z.shape[1] > d:
-            U = np.concatenate([U, Z[:, d:] / sqrt(self.lam)], axis=1)
+        rows, (U, M) = self.pending, self._mean(Z)
+        if not rows.n:
+            return U, np.zeros((len(Z), len(rows.L))), M
         W = whitened(rows.L, U[:, : rows.dim] @ rows.U.T)
         return U, W, fit_columns(M, rows.C.shape[1]) + W @ rows.C
+
+    def _mean(self, Z: Array) -> tuple[Array, Array]:
+        """U and U Theta of rows."""
+        d, new = len(self.S), Z.shape[1] - len(self.S)
+        U = whitened(self.S[:, :d].T, Z[:, :d])
+        M = U @ self.S[:, d : (d + self.S.shape[1]) // 2]
+        return (np.concatenate([U, Z[:, d:] / sqrt(self.lam)], axis=1) if new else U), M
 
     def _append(self, f: FeatureForecast, H: Array, C: Array, E: Array, ends: Any) -> None:
         """Rows are pending from now on; folding begins, goes on or ends."""
@@ -228,9 +233,7 @@ class FeatureSolver:
         if self.pending.n > ROOM:
             self._adopt(self._folded(f.Z[:0]), self.pending.n)
         elif self.folding is not None:
-            D = len(self.S)
-            if self.folding.advance(self.S[:, :D], len(f.Z) * max(COLUMNS, -(-D // BUFFER))):
-                self._adopt(self.folding.updated, self.folded)
+            self._go_on(self.folding, len(f.Z))
         elif self.pending.n >= BUFFER:
             self._begin()
 
@@ -239,16 +242,27 @@ class FeatureSolver:
         self.S = self._wide(self.dim)
         self.folding, self.folded = self._update(self.S, self.pending.Z[:0]), self.pending.n
 
+    def _go_on(self, folding: QRUpdate, rows: int) -> None:
+        """Fold some columns for so many rows that have come, or end."""
+        D = len(self.S)
+        if folding.done < D:
+            folding.advance(self.S[:, :D], rows * max(COLUMNS, -(-D // BUFFER)))
+        else:
+            self._adopt(folding.updated, self.folded)
+
     def _adopt(self, S: Array, folded: int) -> None:
         """[R, Theta, X] once so many pending rows are folded in; those after them are whitened by the new R."""
         Z, H, ends = self.pending.since(folded)
         self.S, self.folding, self.folded = S, None, 0
         self.pending = PendingRows(len(S), (S.shape[1] - len(S)) // 2)
         if len(Z):
-            U, W, M = self._past(Z)
-            R = root(U, W)
-            C, E, _ = in_turn(R, M, H, ends, 1.0, shifted=False)
-            self.pending.append(Z, U, W, R, H, C, E, ends)
+            U, M = self._mean(Z)
+            R = root(U, U[:, :0])
+            C, E = dtrsm(1.0, R, H - fit_columns(M, H.shape[1]), lower=1), H / np.diagonal(R)[:, None]
+            if len(ends) < len(Z):
+                for lo, hi in spans(ends):
+                    E[lo:hi] = dtrsm(1.0, R[lo:hi, lo:hi], H[lo:hi], lower=1)
+            self.pending.append(Z, U, np.zeros((len(Z), 0)), R, H, C, E - C, ends)  # S_b (C_b + E_b) = H_b
 
     def _hedged(self, Z: Array) -> FeatureForecast:
         """(3): a round of so many rows that it is folded in at once."""

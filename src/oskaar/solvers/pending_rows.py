@@ -55,14 +55,11 @@ class PendingRows:
         self.round[n:m] = self.rounds if len(ends) == 1 else self.rounds + round_of_row(ends)
         self.n, self.rounds = m, self.rounds + len(ends)
 
-    def ends(self) -> NDArray[np.intp]:
-        """Where each round ends in the rows."""
-        return np.searchsorted(self.round[: self.n], np.arange(self.rounds), side="right")
-
-    def since(self, n: int) -> tuple[Array, Array, NDArray[np.intp]]:
+    def since(self, n: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Z, H and ends of the rounds that begin at row n or later."""
-        ends = self.ends()
-        return self.Z[n : self.n], self.H[n : self.n], ends[ends > n] - n
+        numbers = self.round[n : self.n]
+        last = np.append(numbers[1:] > numbers[:-1], [True] * (n < self.n))
+        return self.Z[n : self.n], self.H[n : self.n], np.flatnonzero(last) + 1
 
     def _reserve(self, rows: int, D: int, p: int) -> None:
         rows = max(rows, len(self.L))

@@ -28,9 +28,8 @@ class QRUpdate:
 
     >>> update = QRUpdate(np.array([[6.0]]), np.array([[4.0, 13.0]]))
     >>> update.advance(np.array([[3.0]]), 1)
-    True
-    >>> np.abs(update.updated)
-    array([[ 5., 14.]])
+    >>> update.done, np.abs(update.updated)
+    (1, array([[ 5., 14.]]))
     """
 
     def __init__(self, X: Array, rows: Array) -> None:
@@ -43,13 +42,12 @@ class QRUpdate:
         """The memory that is held."""
         return self.X.nbytes + self.rows.nbytes + self.updated.nbytes
 
-    def advance(self, R: Array, columns: int) -> bool:
-        """Append so many more columns of the rows to R, the same one each time; whether R' is complete."""
+    def advance(self, R: Array, columns: int) -> None:
+        """Append so many more columns of the rows to R, the same one each time."""
         j, k = self.done, min(self.done + columns, len(R))
         if j < k:
             self._append(R, j, k)
         self.done = k
-        return k == len(R)
 
     def _append(self, R: Array, j: int, k: int) -> None:
         w, D = k - j, len(R)
