@@ -530,6 +530,8 @@ def gram(kernel: Kernel, X: Rows, Y: Rows) -> Array:
     """
     with np.errstate(all="ignore"):  # what comes of it is checked
         K = np.asarray(kernel(X, Y), dtype=float)
+        if K.shape == (count(X), count(Y)) and math.isfinite(K.sum()):
+            return K
     return _checked(kernel, K, (count(X), count(Y)), "a pair of inputs")
 
 
@@ -575,6 +577,8 @@ def _require_positive(name: str, value: float) -> None:
 
 
 def _rows(X: Rows) -> Any:
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64:
+        return X
     return X if is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))
 
 

@@ -30,15 +30,15 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dtrtri
 
-from oskaar.arrays import Array, fit_columns, spans
+from oskaar.arrays import Array, fit_columns
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.pending_rows import ROOM, PendingRows
 from oskaar.solvers.qr_update import QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
 
-BUFFER = 12
-"""How many rows are pending when folding begins. It ends before as many more have come."""
+BUFFER = 16
+"""How many rows are pending when folding begins. It ends when at most one more than that has come."""
 
 COLUMNS = 32
 """How many columns of R a row folds at least."""
@@ -194,7 +194,7 @@ class FeatureSolver:
     def _forecast_row(self, Z: Array) -> FeatureForecast:
         """(2) for a round of one row."""
         z, rows, d = Z[0], self.pending, len(self.S)
-        if not LEAST * (z @ z) <= self.lam:
+        if not LEAST * z.dot(z) <= self.lam:
             require_rows(self.lam, Z)
         u = dtrsv(self.S[:, :d], z[:d], trans=1) if d else z[:0]
         M = u @ self.S[:, d : (d + self.S.shape[1]) // 2]
@@ -231,7 +231,7 @@ class FeatureSolver:
         self.pending.append(f.Z, f.U, f.W, f.R, H, C, E, ends)
         self.rounds += len(ends)
         if self.pending.n > ROOM:
-            self._adopt(self._folded(f.Z[:0]), self.pending.n)
+            self._adopt(self._folded(f.Z[:0]))
         elif self.folding is not None:
             self._go_on(self.folding, len(f.Z))
         elif self.pending.n >= BUFFER:
@@ -248,21 +248,22 @@ class FeatureSolver:
         if folding.done < D:
             folding.advance(self.S[:, :D], rows * max(COLUMNS, -(-D // BUFFER)))
         else:
-            self._adopt(folding.updated, self.folded)
+            self._end(folding)
 
-    def _adopt(self, S: Array, folded: int) -> None:
-        """[R, Theta, X] once so many pending rows are folded in; those after them are whitened by the new R."""
-        Z, H, ends = self.pending.since(folded)
+    def _end(self, folding: QRUpdate) -> None:
+        """Use the new [R, Theta, X], by which the rows that came meanwhile are whitened anew."""
+        old, first, D = self.pending, self.folded, len(self.S)
+        self.S, self.folding, self.folded = folding.updated, None, 0
+        U, H = old.U[first : old.n].copy(), old.H[first : old.n]
+        U[:, :D] = folding.whitened(U[:, :D])
+        M = U[:, :D] @ self.S[:, D : (D + self.S.shape[1]) // 2]
+        R = root(U, U[:, :0])
+        self.pending = old.since(first, U, R, dtrsm(1.0, R, H - fit_columns(M, H.shape[1]), lower=1))
+
+    def _adopt(self, S: Array) -> None:
+        """[R, Theta, X] with all that was pending."""
         self.S, self.folding, self.folded = S, None, 0
         self.pending = PendingRows(len(S), (S.shape[1] - len(S)) // 2)
-        if len(Z):
-            U, M = self._mean(Z)
-            R = root(U, U[:, :0])
-            C, E = dtrsm(1.0, R, H - fit_columns(M, H.shape[1]), lower=1), H / np.diagonal(R)[:, None]
-            if len(ends) < len(Z):
-                for lo, hi in spans(ends):
-                    E[lo:hi] = dtrsm(1.0, R[lo:hi, lo:hi], H[lo:hi], lower=1)
-            self.pending.append(Z, U, np.zeros((len(Z), 0)), R, H, C, E - C, ends)  # S_b (C_b + E_b) = H_b
 
     def _hedged(self, Z: Array) -> FeatureForecast:
         """(3): a round of so many rows that it is folded in at once."""
@@ -277,7 +278,7 @@ class FeatureSolver:
         S[:, D + p :] += S[:, D : D + p]  # the function of this round
         S[:, D : D + p] += _divided(S, Z.T @ H, trans=1)  # R^-T Z^T H
         self.rounds += 1
-        self._adopt(S, self.pending.n)
+        self._adopt(S)
 
     def _folded(self, Z: Array) -> Array:
         """[R, Theta, X] with the pending rows folded in, and rows Z whose targets are 0."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
-from oskaar.arrays import Array, fit_columns
+from oskaar.arrays import Array, fit_columns, spans
 
-ROOM = 32
+ROOM = 48
 """How many rows there is room for before arrays have to grow."""
 
 
@@ -52,14 +53,22 @@ class PendingRows:
         self.Z[n:m, :D], self.U[n:m, :D] = Z, U
         self.H[n:m, :p], self.C[n:m, :p], self.E[n:m, :p] = H, C, E
         self.L[n:m, :n], self.L[n:m, n:m] = W[:, :n], R
-        self.round[n:m] = self.rounds if len(ends) == 1 else self.rounds + round_of_row(ends)
+        self.round[n:m] = self.rounds if len(ends) == 1 else self.rounds + round_of_row(ends, m - n)
         self.n, self.rounds = m, self.rounds + len(ends)
 
-    def since(self, n: int) -> tuple[Array, Array, NDArray[np.int64]]:
-        """Z, H and ends of the rounds that begin at row n or later."""
-        numbers = self.round[n : self.n]
-        last = np.append(numbers[1:] > numbers[:-1], [True] * (n < self.n))
-        return self.Z[n : self.n], self.H[n : self.n], np.flatnonzero(last) + 1
+    def since(self, first: int, U: Array, R: Array, C: Array) -> PendingRows:
+        """The rows of the rounds from row `first` on, whitened anew: R R^T = I + U U^T, R C = H - U Theta."""
+        new, n = PendingRows(self.dim, self.H.shape[1]), self.n - first
+        past = int(self.round[first]) if n else self.rounds
+        new.Z[:n], new.U[:n], new.H[:n], new.C[:n] = self.Z[first : self.n], U, self.H[first : self.n], C
+        new.L[:n, :n], new.round[:n] = R, self.round[first : self.n] - past
+        new.n, new.rounds = n, self.rounds - past
+        if new.rounds == n:
+            new.E[:n] = new.H[:n] / np.diagonal(R)[:, None] - C
+        else:
+            for lo, hi in spans(np.searchsorted(new.round[:n], np.arange(new.rounds), side="right")):
+                new.E[lo:hi] = solve_triangular(R[lo:hi, lo:hi], new.H[lo:hi], lower=True) - C[lo:hi]
+        return new
 
     def _reserve(self, rows: int, D: int, p: int) -> None:
         rows = max(rows, len(self.L))
@@ -74,10 +83,10 @@ class PendingRows:
             self.L, self.round = L, fit_columns(self.round, rows)
 
 
-def round_of_row(ends: Any) -> NDArray[np.int64]:
+def round_of_row(ends: Any, rows: int) -> NDArray[np.int64]:
     """The number of each row's round.
 
-    >>> round_of_row([2, 3]).tolist()
+    >>> round_of_row([2, 3], 3).tolist()
     [0, 0, 1]
     """
-    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    return np.arange(rows) if len(ends) == rows else np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))

@@ -35,29 +35,38 @@ class QRUpdate:
     def __init__(self, X: Array, rows: Array) -> None:
         self.X, self.rows = X, rows  # of which the columns that are done are dropped
         self.updated = np.zeros((len(X), rows.shape[1]), order="F")
+        self.V = np.zeros((len(rows), len(X)), order="F")  # the reflections, and how they go together
+        self.T = np.zeros((min(BLOCK, len(X)), len(X)), order="F")
         self.done = 0
 
     @property
     def nbytes(self) -> int:
         """The memory that is held."""
-        return self.X.nbytes + self.rows.nbytes + self.updated.nbytes
+        return sum(part.nbytes for part in (self.X, self.rows, self.updated, self.V, self.T))
 
     def advance(self, R: Array, columns: int) -> None:
-        """Append so many more columns of the rows to R, the same one each time."""
-        j, k = self.done, min(self.done + columns, len(R))
-        if j < k:
-            self._append(R, j, k)
-        self.done = k
-
-    def _append(self, R: Array, j: int, k: int) -> None:
-        w, D = k - j, len(R)
-        left, right = np.array(R[j:k, j:k], order="F"), np.empty((w, D - k + self.X.shape[1]), order="F")
+        """Append so many more columns of the rows to R, the same one each time, and some more to make whole blocks."""
+        j, D = self.done, len(R)
+        k = min(j + -(-columns // BLOCK) * BLOCK, D)
+        if j == k:
+            return
+        left, right = np.array(R[j:k, j:k], order="F"), np.empty((k - j, D - k + self.X.shape[1]), order="F")
         right[:, : D - k], right[:, D - k :] = R[j:k, k:], self.X[j:k]
-        left, V, T, _ = dtpqrt(0, min(BLOCK, w), left, self.rows[:, :w])
-        rest = self.rows[:, w:]
+        left, V, T, _ = dtpqrt(0, min(BLOCK, k - j), left, self.rows[:, : k - j])
+        rest = self.rows[:, k - j :]
         if rest.size:
             right, rest, _ = dtpmqrt(0, V, T, right, rest, side="L", trans="T", overwrite_a=1)
         self.updated[j:k, j:k], self.updated[j:k, k:], self.rows = left, right, rest
+        self.V[:, j:k], self.T[: len(T), j:k] = V, T
+        self.done = k
+
+    def whitened(self, U: Array) -> Array:
+        """Z R'^-1 for rows U = Z R^-1, once R' is complete: (1) with the right side U^T and rows 0."""
+        if not U.size:
+            return U
+        X, _, _ = dtpmqrt(0, self.V, self.T, U.T, np.zeros((len(self.V), len(U)), order="F"), side="L", trans="T")
+        whitened: Array = X.T
+        return whitened
 
 
 def bordered(S: Array, D: int, p: int, lam: float) -> Array:
