@@ -48,7 +48,7 @@ class Ridges:
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
         D = self.solvers[0].dim + (0 if self.features.full else rows)
-        solvers = sum(s.growth(rows, self.features.full) for s in self.solvers)
+        solvers: int = sum(s.growth(rows, self.features.full) for s in self.solvers)
         return solvers + 8 * 3 * (D * D - self.solvers[0].dim ** 2)
 
     @property

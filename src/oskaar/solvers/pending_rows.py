@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from oskaar.arrays import Array, fit_columns, spans
+from oskaar.arrays import Array, spans
 
 ROOM = 48
 """How many rows there is room for before arrays have to grow."""
@@ -80,7 +80,7 @@ class PendingRows:
         if rows > len(self.L):
             L, n = np.eye(rows, order="F"), len(self.L)
             L[:n, :n] = self.L
-            self.L, self.round = L, fit_columns(self.round, rows)
+            self.L, self.round = L, np.append(self.round, np.zeros(rows - n, dtype=np.int64))
 
 
 def round_of_row(ends: Any, rows: int) -> NDArray[np.int64]:

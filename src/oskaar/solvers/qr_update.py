@@ -45,7 +45,7 @@ class QRUpdate:
         return sum(part.nbytes for part in (self.X, self.rows, self.updated, self.V, self.T))
 
     def advance(self, R: Array, columns: int) -> None:
-        """Append so many more columns of the rows to R, the same one each time, and some more to make whole blocks."""
+        """Append so many more columns of the rows, in whole blocks, to R, which is the same each time."""
         j, D = self.done, len(R)
         k = min(j + -(-columns // BLOCK) * BLOCK, D)
         if j == k:

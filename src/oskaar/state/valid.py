@@ -18,7 +18,7 @@ from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.kaar_features import FeatureSolver
 from oskaar.solvers.pending_rows import PendingRows
-from oskaar.solvers.qr_update import QRUpdate
+from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.solvers.restarts import RestartSolver
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
@@ -184,18 +184,21 @@ def _pending_rows(rows: PendingRows) -> None:
     _floats(rows.Z, rows.U, rows.H, rows.C, rows.E, rows.L)
     require(rows.Z.shape == rows.U.shape == (room, rows.dim) and n <= room, "pending rows must fit")
     require(rows.H.shape == rows.C.shape == rows.E.shape and len(rows.H) == room, "pending rows must fit")
-    require(rows.L.shape == (room, room) and (np.diagonal(rows.L) > 0).all(), "a factor must have a positive diagonal")
+    require(rows.L.shape == (room, room) and (np.diagonal(rows.L) > 0).all(), "the factor must have a diagonal > 0")
     require(rows.round.dtype == np.int64 and rows.round.ndim == 1, "rounds must be whole numbers")
     rounds = require_count(rows.rounds, "rounds")
-    require(not n or (0 <= rows.round[:n].min() and rows.round[:n].max() < rounds), "each row must have a round")
+    numbers = rows.round[:n]
+    require((np.diff(numbers, prepend=0, append=rounds) >= 0).all(), "rows must come in the order of their rounds")
 
 
 def _qr_update(update: QRUpdate) -> None:
     _floats(update.X, update.rows, update.updated)
+    _floats(update.V, update.T)
     D, q = update.X.shape
     done = require_count(update.done, "columns")
     require(update.updated.shape == (D, D + q) and done <= D, "shapes must fit")
-    require(update.rows.ndim == 2 and update.rows.shape[1] == D + q - done, "rows must fit")
+    require(update.rows.shape == (len(update.V), D + q - done) and update.V.shape[1] == D, "rows must fit")
+    require(update.T.shape == (min(BLOCK, D), D), "reflections must fit")
 
 
 def _stack(stack: Stack) -> None:
