@@ -48,8 +48,9 @@ class Ridges:
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
         D = self.solvers[0].dim + (0 if self.features.full else rows)
-        solvers: int = sum(s.growth(rows, self.features.full) for s in self.solvers)
-        return solvers + 8 * 3 * (D * D - self.solvers[0].dim ** 2)
+        return sum(int(s.growth(rows, self.features.full)) for s in self.solvers) + 8 * 3 * (
+            D * D - self.solvers[0].dim ** 2
+        )
 
     @property
     def operations(self) -> int:
