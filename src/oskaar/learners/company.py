@@ -47,10 +47,9 @@ class Ridges:
         """An upper bound of the memory that so many more rows take."""
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
-        D = self.solvers[0].dim + (0 if self.features.full else rows)
-        return sum(int(s.growth(rows, self.features.full)) for s in self.solvers) + 8 * 3 * (
-            D * D - self.solvers[0].dim ** 2
-        )
+        full, dim = self.features.full, int(self.solvers[0].dim)
+        D = dim if full else dim + rows
+        return sum(int(s.growth(rows, full)) for s in self.solvers) + 8 * 3 * (D * D - dim * dim)
 
     @property
     def operations(self) -> int:
