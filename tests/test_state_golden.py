@@ -26,4 +26,4 @@ def test_golden(path):
 
 def test_every_format_has_golden_files():
     for version in range(1, oskaar.state.files.FORMAT + 1):
-        assert len([path for path in FILES if path.stem.startswith(f"format{version}-")]) >= 7
+        assert len([path for path in FILES if path.stem.startswith(f"format{version}-")]) >= 5  # those of KAAR on features came to an end with its former state
