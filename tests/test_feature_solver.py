@@ -7,10 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import lams
 
-from oskaar import OSKAAR, SALAMI, checks, features, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, checks, features, from_bytes, kernels, losses, replay
+from oskaar.arrays import fit_columns, spans
 from oskaar.learners import experts
-from oskaar.solvers.features import LEAST_OPEN, FeatureSolver
+from oskaar.solvers.kaar_features import BUFFER, COLUMNS, MANY, FeatureSolver
+from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.solvers.starts import outlives
+from oskaar.threads import one_thread
 
 
 @st.composite
@@ -18,7 +21,7 @@ def wide_blocks(draw):
     """Rounds of features: a few rows, or many more than there are features; columns that come later."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     D = draw(st.integers(1, 4))
-    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, 2 * LEAST_OPEN + 30]), min_size=1, max_size=5))
+    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3, 40, BUFFER, 2 * MANY + 30]), min_size=1, max_size=5))
     late = draw(st.integers(0, 3))
     widths = [D if i >= late else max(1, D - 1) for i in range(len(sizes))]
     return [rng.normal(size=(n, w)) for n, w in zip(sizes, widths)]
@@ -72,6 +75,97 @@ def test_chunks_and_averages(blocks, lam, shifted, seed, size):
     assert one.log_determinant() == pytest.approx(expected, abs=1e-6)
 
 
+@st.composite
+def short_rounds(draw):
+    """Rounds of few rows, over several foldings in small steps; now and then one brings a feature or a coordinate."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    most, D, p = draw(st.sampled_from([1, 1, 3, 7])), draw(st.sampled_from([1, 5, 40])), 1
+    Z, Phi = [], []
+    for _ in range(draw(st.integers(2, 110 // most))):
+        D, p = D + int(rng.random() < 0.1), min(p + int(rng.random() < 0.1), 4)
+        n = int(rng.integers(1, most + 1))
+        Z.append(rng.normal(size=(n, D)))
+        Phi.append(rng.normal(size=(n, p)))
+    return Z, Phi
+
+
+@settings(max_examples=25)
+@given(short_rounds(), lams(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_folding_in_small_steps(stream, lam, shifted, seed):
+    """Features and coordinates that come while rows are being folded in; estimates, average, determinant."""
+    blocks, Phi = padded(stream[0]), padded(stream[1])
+    twin = naive.shifted_oskaar if shifted else naive.oskaar
+    solver = FeatureSolver(lam, shifted)
+    for Z, phi, G in zip(*stream, twin(naive.linear, blocks, Phi, lam)):
+        forecast = solver.forecast(Z)
+        np.testing.assert_allclose(fit_columns(forecast.G, G.shape[1]), G, atol=1e-8)
+        solver.update(forecast, phi)
+    x = np.random.default_rng(seed).normal(size=(3, blocks[0].shape[1]))
+    twin = naive.shifted_average if shifted else naive.average
+    np.testing.assert_allclose(solver.average(x), twin(naive.linear, blocks, Phi, lam, x), atol=1e-8)
+    K = naive.gram(naive.linear, np.concatenate(blocks), np.concatenate(blocks))
+    scale = 4 * lam if shifted else lam
+    expected = np.linalg.slogdet(np.eye(len(K)) + K / scale)[1]
+    assert solver.log_determinant() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_chunks_at_any_moment_of_folding(rng, shifted):
+    """Chunks of any size among single rounds; targets known, rounds of parts."""
+    D, p = 70, 3
+    one, many = FeatureSolver(0.5, shifted), FeatureSolver(0.5, shifted)
+    for size in (1, 17, 3, 1, 30, 1, 1, 5, 60, 20, 1, 2, 200, 1, 16, 12):
+        sizes = rng.integers(1, 3, size=size)
+        Z, Phi = rng.normal(size=(sizes.sum(), D)), rng.normal(size=(sizes.sum(), p))
+        chunk = many.forecast_chunk(Z, Phi, np.cumsum(sizes))
+        for lo, hi in spans(np.cumsum(sizes)):
+            forecast = one.forecast(Z[lo:hi])
+            np.testing.assert_allclose(fit_columns(chunk.G[lo:hi], p), fit_columns(forecast.G, p), atol=1e-10)
+            one.update(forecast, Phi[lo:hi])
+        many.append(chunk)
+    x = rng.normal(size=(4, D))
+    np.testing.assert_allclose(many.forecast_each(x), one.forecast_each(x), atol=1e-10)
+    np.testing.assert_allclose(many.average(x), one.average(x), atol=1e-10)
+
+
+def test_no_round_does_much_more_than_others(rng, monkeypatch):
+    """A row folds COLUMNS columns of R, or a part BUFFER of them, and whitens at most BUFFER + 1 rows."""
+    columns, rows = [], []
+    advance, whitened = QRUpdate.advance, QRUpdate.whitened
+
+    def counted(self, R, n):
+        before = self.done
+        advance(self, R, n)
+        columns.append(self.done - before)
+
+    monkeypatch.setattr(QRUpdate, "advance", counted)
+    monkeypatch.setattr(QRUpdate, "whitened", lambda self, U: rows.append(len(U)) or whitened(self, U))
+    for D in (64, 600):
+        solver = FeatureSolver(1.0)
+        for _ in range(100):
+            before = len(columns) + len(rows)
+            solver.update(solver.forecast(rng.normal(size=(1, D))), rng.normal(size=(1, 2)))
+            assert len(columns) + len(rows) <= before + 1
+        assert max(columns) <= max(COLUMNS, D // BUFFER + BLOCK)
+        assert 0 < max(rows) <= BUFFER + 1
+        assert solver.pending.n <= 2 * BUFFER + 1
+        columns.clear()
+        rows.clear()
+
+
+def test_a_saved_solver_goes_on(rng):
+    """Bit for bit, at every moment of folding, also from a file."""
+    learner = OSKAAR(losses.ZeroOne(3), features=features.Identity(70))
+    X = rng.normal(size=(60, 70))
+    for t, x in enumerate(X):
+        again = from_bytes(learner.to_bytes())
+        learner.learn_one(x, t % 3)
+        again.learn_one(x, t % 3)
+        np.testing.assert_array_equal(again.estimate(X[0]), learner.estimate(X[0]))
+        assert again.to_bytes() == learner.to_bytes()
+
+
+@one_thread
 def drift_after(solver, rounds, rng):
     """How far the estimates are from a fresh solve after so many rounds."""
     D, p, lam = 12, 2, 0.5
@@ -80,22 +174,23 @@ def drift_after(solver, rounds, rng):
     for _ in range(rounds // 512):
         Z = rng.normal(size=(512, D)) * 3.0 ** -np.arange(D)
         Phi = Z @ truth + rng.normal(size=(512, p))
-        solver.append(solver.forecast_chunk(Z, Phi, np.arange(1, 513)))
+        solver.append(solver.forecast_chunk(Z[:412], Phi[:412], np.arange(1, 413)))
+        for i in range(412, 512):
+            solver.update(solver.forecast(Z[i : i + 1]), Phi[i : i + 1])
         A += Z.T @ Z
         B += Z.T @ Phi
     x = rng.normal(size=(5, D))
-    for z in x:
-        G = z @ np.linalg.solve(A + np.outer(z, z), B)
-        yield np.abs(solver.forecast(z[None, :]).G[0] - G).max()
+    expected = [z @ np.linalg.solve(A + np.outer(z, z), B) for z in x]
+    return max(np.abs(solver.forecast(z[None, :]).G[0] - G).max() for z, G in zip(x, expected))
 
 
 def test_nothing_drifts(rng):
-    assert max(drift_after(FeatureSolver(0.5), 50_000, rng)) < 1e-9
+    assert drift_after(FeatureSolver(0.5), 50_000, rng) < 1e-9
 
 
 @pytest.mark.slow
 def test_nothing_drifts_in_a_million_rounds(rng):
-    assert max(drift_after(FeatureSolver(0.5), 1_000_000, rng)) < 1e-6
+    assert drift_after(FeatureSolver(0.5), 1_000_000, rng) < 1e-6
 
 
 def test_a_lam_below_rounding_is_refused(rng):

@@ -25,5 +25,6 @@ def test_golden(path):
 
 
 def test_every_format_has_golden_files():
+    """But for KAAR on features, whose state is another one since."""
     for version in range(1, oskaar.state.files.FORMAT + 1):
-        assert len([path for path in FILES if path.stem.startswith(f"format{version}-")]) >= 7
+        assert len([path for path in FILES if path.stem.startswith(f"format{version}-")]) >= 5

@@ -88,6 +88,10 @@ class DenseStore(Store):
         rows = _numbers(xs, self.width)
         return Block(rows, len(rows))
 
+    def fits(self, x: Any) -> bool:
+        """Whether an array is a row that needs no conversion; one whose square overflows is looked at by `parse`."""
+        return x.shape == (self.width,) and x.dtype == np.float64 and math.isfinite(x.dot(x))
+
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)
         self.n = self._rows.shape[0]
@@ -252,6 +256,8 @@ class Inputs:
 
     def parse(self, x: Any) -> Block:
         """One round's rows."""
+        if type(x) is np.ndarray and type(self.store) is DenseStore and not self.parts and self.store.fits(x):
+            return Block(x[None].copy(), 1)
         return self._parse_round(self._rows_of(x))
 
     def parse_to_keep(self, x: Any) -> tuple[Block, Any]:

@@ -18,6 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -520,6 +521,8 @@ def gram(kernel: Kernel, X: Rows, Y: Rows) -> Array:
     """
     with np.errstate(all="ignore"):  # what comes of it is checked
         K = np.asarray(kernel(X, Y), dtype=float)
+        if K.shape == (count(X), count(Y)) and math.isfinite(K.sum()):
+            return K
     return _checked(kernel, K, (count(X), count(Y)), "a pair of inputs")
 
 
@@ -560,6 +563,8 @@ def _operand(other: Kernel | float) -> Kernel:
 
 
 def _rows(X: Rows) -> Any:
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64:
+        return X
     return X if is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))
 
 
@@ -578,9 +583,7 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     X, Y = _rows(X), _rows(Y)
     sparse = is_sparse(X) or is_sparse(Y)
     if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH or min(len(X), len(Y)) <= _CDIST_ROWS):
-        from scipy.spatial.distance import cdist
-
-        distances: Array = cdist(X, Y, "sqeuclidean")
+        distances: Array = _cdist()(X, Y, "sqeuclidean")
         return distances
     if not sparse and len(Y):
         X, Y = X - Y[0], Y - Y[0]  # a common offset would eat the digits of the differences
@@ -593,12 +596,17 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     return D
 
 
+@cache
+def _cdist() -> Any:
+    from scipy.spatial.distance import cdist  # slow to load
+
+    return cdist
+
+
 def _absolute_distances(X: Rows, Y: Rows) -> Array:
     X, Y = _rows(X), _rows(Y)
     if not (is_sparse(X) or is_sparse(Y)):
-        from scipy.spatial.distance import cdist
-
-        distances: Array = cdist(X, Y, "cityblock")
+        distances: Array = _cdist()(X, Y, "cityblock")
         return distances
     from scipy.sparse import csr_array
 

@@ -22,7 +22,7 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.features import FeatureSolver
+from oskaar.solvers.kaar_features import FeatureSolver
 
 
 class Ridges:
@@ -47,8 +47,9 @@ class Ridges:
         """An upper bound of the memory that so many more rows take."""
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
-        D = self.solvers[0].dim + (0 if self.features.full else rows)
-        return sum(8 * (5 * (D * D - s.dim**2) + rows * (2 * D + s.room)) + 3 * s.open.nbytes for s in self.solvers)
+        full, dim = self.features.full, int(self.solvers[0].dim)
+        D = dim if full else dim + rows
+        return sum(int(s.growth(rows, full)) for s in self.solvers) + 8 * 3 * (D * D - dim * dim)
 
     @property
     def operations(self) -> int:

@@ -16,7 +16,7 @@ from oskaar.features import FeatureMap, Nystrom
 from oskaar.inputs import Block, Inputs
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import Chunk, ExactSolver, Forecast
-from oskaar.solvers.features import FeatureForecast, FeatureSolver
+from oskaar.solvers.kaar_features import FeatureForecast, FeatureSolver
 
 CHUNK = 4 * PANEL
 """Rows that a stream predicts and learns at a time: large enough that the work is matrix products."""
@@ -112,15 +112,13 @@ class FeatureEngine:
     @property
     def operations(self) -> int:
         """About how many operations a round takes: features, one row, and its part of a fold."""
-        D, p = self.solver.dim, self.solver.Theta.shape[1]
-        return 4 * D * D + 2 * D**3 // self.solver.room + 8 * D * p
+        return self.solver.dim**2 + self.solver.operations
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        before, p = self.solver.dim, self.solver.B.shape[1]
+        before = self.solver.dim
         D = before if self.map.full else before + rows
-        features = 5 * (D * D - before * before) + rows * (2 * D + self.solver.room + 3 * p)
-        return 8 * features + 3 * self.solver.open.nbytes  # room for open rows doubles
+        return self.solver.growth(rows, self.map.full) + 8 * 3 * (D * D - before * before)
 
     def forecast(self, block: Block) -> Mapped:
         """One round."""

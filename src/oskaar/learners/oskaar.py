@@ -21,7 +21,7 @@ from oskaar.learners.online import OnlineLearner
 from oskaar.losses import Loss, Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.features import FeatureSolver
+from oskaar.solvers.kaar_features import FeatureSolver
 
 
 class OSKAAR(OnlineLearner):
@@ -180,7 +180,7 @@ class OSKAAR(OnlineLearner):
         else:
             state.require_kind(engine.solver, FeatureSolver, "the solver")
             state.require_kind(engine.map, FeatureMap, "the map")
-            state.require(engine.solver.Theta.shape[1] <= self._space.p, "each coordinate must be known")
+            state.require(engine.solver.targets <= self._space.p, "each coordinate must be known")
 
     def __repr__(self) -> str:
         shifted = ", shifted=True" if self.shifted else ""

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.solvers.triangles import times_below
 
 TILE = 16
 """Columns that are new go through BLAS so many at a time, with zeros for those that are missing to it."""
@@ -57,18 +58,18 @@ def in_turn(R: Array, past: Array, Phi: Array, ends: Any, lam: float, shifted: b
 
 def _rows(R: Array, ends: Any, lam: float, shifted: bool) -> Solve:
     """Rounds of one row: one triangular solve for all of them."""
+    R = np.asfortranarray(R)
     d = np.diagonal(R)[:, None].copy()
-    below = np.tril(R, -1)
     scale = 1 + lam / d**2
     system = R
     if shifted:  # d_t C_t = 2 phi_t - (1 + lam / d_t^2) m_t, with m_t = sum_{j<t} L_tj C_j
-        system = scale * below
+        system = scale * np.tril(R, -1)
         np.fill_diagonal(system, d)
 
     def solve(past: Array, Phi: Array) -> tuple[Array, Array, Array]:
         targets = 2 * Phi - scale * past if shifted else Phi - past
         C = solve_triangular(system, targets, lower=True, check_finite=False)
-        E = (past + below @ C) / d
+        E = (past + times_below(R, C)) / d
         return C, E, lam / d * E
 
     return solve

@@ -1,6 +1,6 @@
 r"""Several KAARs in feature space, started at different rounds, for several lams, side by side in stacked arrays.
 
-Each is a `solvers.features.FeatureSolver` on the rows since its start. A slot s holds the experts that started
+Each is a `solvers.kaar_features.FeatureSolver` on the rows since its start. A slot s holds the experts that started
 together, one for each lam l; they share Gram = Z^T Z and B = Z^T Phi. Open rows are factorised for all at once:
 
     F_sl F_sl^T = Gram_s + lam_l I,   U_sl = Z F_sl^-T,   L_sl L_sl^T = I + U_sl U_sl^T,   J_sl = L_sl^-1

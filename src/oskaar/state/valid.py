@@ -15,9 +15,10 @@ from oskaar.features import FeatureMap
 from oskaar.inputs import DenseStore, DictStore, Inputs, ObjectStore, SparseStore, Store
 from oskaar.solvers.cholesky import PanelCholesky
 from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.features import FeatureSolver
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.openrows import OpenRows
+from oskaar.solvers.kaar_features import FeatureSolver
+from oskaar.solvers.pending_rows import PendingRows
+from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.solvers.restarts import RestartSolver
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
@@ -167,22 +168,37 @@ def _starts(solver: StartSolver) -> None:
 
 def _features(solver: FeatureSolver) -> None:
     require_count(solver.rounds, "rounds")
-    _floats(solver.A, solver.B, solver.P, solver.Theta, solver.total)
-    D = len(solver.A)
-    require(solver.A.shape == solver.P.shape == (D, D) and len(solver.B) == len(solver.Theta) == D, "shapes must fit")
-    require_kind(solver.open, OpenRows, "the open rows")
+    require_kind(solver.pending, PendingRows, "the pending rows")
+    require_kind(solver.folding, (QRUpdate, type(None)), "the rows that are being folded in")
+    _floats(solver.S)
+    D, columns = solver.S.shape
+    require(columns >= D and (columns - D) % 2 == 0 and solver.pending.dim >= D, "shapes must fit")
+    require((np.diagonal(solver.S) != 0).all(), "a triangular factor must have no 0 on its diagonal")
+    require(require_count(solver.folded, "rows") <= solver.pending.n, "the rows that are being folded in are pending")
+    require(solver.folding is None or solver.folding.updated.shape == solver.S.shape, "shapes must fit")
     require(_positive(solver.lam), "lam must be > 0")
 
 
-def _open_rows(rows: OpenRows) -> None:
-    n, D, p = (require_count(count, "a size") for count in (rows.n, rows.dim, rows.p))
-    require_count(rows.rounds, "rounds")
-    _floats(rows._features, rows._targets, rows._inverse)
-    room = len(rows._round)
-    require(rows._features.shape[:2] == (2, room) and rows._targets.shape[:2] == (3, room), "open rows must fit")
-    require(rows._inverse.shape == (room, room) and rows._round.shape == (room, 1), "open rows must fit")
-    require(n <= room and rows._features.shape[2] >= D and p <= rows._targets.shape[2], "open rows must fit")
-    require(rows._round.dtype == np.int64, "rounds must be whole numbers")
+def _pending_rows(rows: PendingRows) -> None:
+    n, room = require_count(rows.n, "rows"), len(rows.round)
+    _floats(rows.Z, rows.U, rows.H, rows.C, rows.E, rows.L)
+    require(rows.Z.shape == rows.U.shape == (room, rows.dim) and n <= room, "pending rows must fit")
+    require(rows.H.shape == rows.C.shape == rows.E.shape and len(rows.H) == room, "pending rows must fit")
+    require(rows.L.shape == (room, room) and (np.diagonal(rows.L) > 0).all(), "the factor must have a diagonal > 0")
+    require(rows.round.dtype == np.int64 and rows.round.ndim == 1, "rounds must be whole numbers")
+    rounds = require_count(rows.rounds, "rounds")
+    numbers = rows.round[:n]
+    require((np.diff(numbers, prepend=0, append=rounds) >= 0).all(), "rows must come in the order of their rounds")
+
+
+def _qr_update(update: QRUpdate) -> None:
+    _floats(update.X, update.rows, update.updated)
+    _floats(update.V, update.T)
+    D, q = update.X.shape
+    done = require_count(update.done, "columns")
+    require(update.updated.shape == (D, D + q) and done <= D, "shapes must fit")
+    require(update.rows.shape == (len(update.V), D + q - done) and update.V.shape[1] == D, "rows must fit")
+    require(update.T.shape == (min(BLOCK, D), D), "reflections must fit")
 
 
 def _stack(stack: Stack) -> None:
@@ -231,6 +247,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     StartSolver: _starts,
     FeatureSolver: _features,
     FeatureStarts: _featurestarts,
-    OpenRows: _open_rows,
+    PendingRows: _pending_rows,
+    QRUpdate: _qr_update,
     Stack: _stack,
 }

@@ -1,0 +1,87 @@
+r"""Rows appended to a triangular factor by Householder reflections, a few columns at a time.
+
+For R upper triangular, right sides X, and rows [Z, Y] that are appended,
+
+    Q^T [R  X]   [R'  X']
+        [Z  Y] = [0   * ],    R'^T R' = R^T R + Z^T Z,   R'^T X' = R^T X + Z^T Y                      (1)
+
+Reflections change R by a few roundings of its own columns and are never inverted, so that (1) may go on for ever.
+Column by column the reflections leave rows of R behind that are final, so that the work can be divided at will.
+Equivalent to numpy.linalg.qr of the whole, up to the signs of rows.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from scipy.linalg.lapack import dtpmqrt, dtpqrt
+
+from oskaar.arrays import Array
+
+BLOCK = 16
+"""How many reflections LAPACK applies at a time."""
+
+
+class QRUpdate:
+    """Right sides X (D, q) and rows [Z, Y] (n, D + q) on the way to `updated`, [R', X'] in Fortran order.
+
+    >>> update = QRUpdate(np.array([[6.0]]), np.array([[4.0, 13.0]]))
+    >>> update.advance(np.array([[3.0]]), 1)
+    >>> update.done, np.abs(update.updated)
+    (1, array([[ 5., 14.]]))
+    """
+
+    def __init__(self, X: Array, rows: Array) -> None:
+        self.X, self.rows = X, rows  # of which the columns that are done are dropped
+        self.updated = np.zeros((len(X), rows.shape[1]), order="F")
+        self.V = np.zeros((len(rows), len(X)), order="F")  # the reflections, and how they go together
+        self.T = np.zeros((min(BLOCK, len(X)), len(X)), order="F")
+        self.done = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is held."""
+        return sum(part.nbytes for part in (self.X, self.rows, self.updated, self.V, self.T))
+
+    def advance(self, R: Array, columns: int) -> None:
+        """Append so many more columns of the rows, in whole blocks, to R, which is the same each time."""
+        j, D = self.done, len(R)
+        k = min(j + -(-columns // BLOCK) * BLOCK, D)
+        if j == k:
+            return
+        left, right = np.array(R[j:k, j:k], order="F"), np.empty((k - j, D - k + self.X.shape[1]), order="F")
+        right[:, : D - k], right[:, D - k :] = R[j:k, k:], self.X[j:k]
+        left, V, T, _ = dtpqrt(0, min(BLOCK, k - j), left, self.rows[:, : k - j])
+        rest = self.rows[:, k - j :]
+        if rest.size:
+            right, rest, _ = dtpmqrt(0, V, T, right, rest, side="L", trans="T", overwrite_a=1)
+        self.updated[j:k, j:k], self.updated[j:k, k:], self.rows = left, right, rest
+        self.V[:, j:k], self.T[: len(T), j:k] = V, T
+        self.done = k
+
+    def whitened(self, U: Array) -> Array:
+        """Z R'^-1 for rows U = Z R^-1, once R' is complete: (1) with the right side U^T and rows 0."""
+        if not U.size:
+            return U
+        X, _, _ = dtpmqrt(0, self.V, self.T, U.T, np.zeros((len(self.V), len(U)), order="F"), side="L", trans="T")
+        whitened: Array = X.T
+        return whitened
+
+
+def bordered(S: Array, D: int, p: int, lam: float) -> Array:
+    """S = [R, X, Y] with D features and p columns in X and in Y, in Fortran order, a copy.
+
+    R goes on with sqrt(lam) I, X and Y with zeros: the features were 0 before.
+
+    >>> bordered(np.array([[3.0, 6.0, 7.0]]), 2, 2, lam=4.0)
+    array([[3., 0., 6., 0., 7., 0.],
+           [0., 2., 0., 0., 0., 0.]])
+    """
+    d = len(S)
+    q = (S.shape[1] - d) // 2
+    grown = np.zeros((D, D + 2 * p), order="F")
+    grown[:d, :d], grown[:d, D : D + q], grown[:d, D + p : D + p + q] = S[:, :d], S[:, d : d + q], S[:, d + q :]
+    new = np.arange(d, D)
+    grown[new, new] = sqrt(lam)
+    return grown
