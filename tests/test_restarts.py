@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oskaar.solvers import suffixes
-from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers import suffix_factor
+from oskaar.solvers.all_restarts import AllRestarts
 from oskaar.solvers.starts import outlives
 
 
@@ -66,7 +66,7 @@ def inverse(solver):
     twin = pickle.loads(pickle.dumps(solver))
     twin._fold()
     V = twin.factor.dense()
-    return V.T @ (twin.q[:, None] * V)
+    return V.T @ (twin.products.q[: twin.rows, None] * V)
 
 
 @given(streams(), st.sampled_from([1, 2, 5, 24, 100]))
@@ -74,7 +74,7 @@ def test_experts_solve_the_argmin(stream, per_block):
     """All experts of all rounds are the argmin of Algorithm 2, whatever the block."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
 
 
@@ -83,7 +83,7 @@ def test_rounds_of_several_rows(stream, per_block):
     """A round of n rows is predicted jointly, and restarts are at rounds only."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
 
 
@@ -92,7 +92,7 @@ def test_window_drops_whole_rounds(stream, window, per_block):
     """With a window, experts are those that have seen at most that many rows, whatever the block."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5, window=window)
-    solver = RestartSolver(lam, window)
+    solver = AllRestarts(lam, window)
     experts, kept = run(solver, K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
     begins = np.array([0, *ends[:-1]])
@@ -111,7 +111,7 @@ def test_targets_may_grow(stream, per_block):
 
     narrow = Phi * (np.arange(Phi.shape[1]) < np.repeat([width(t) for t in range(len(ends))], sizes)[:, None])
     literal = literal_salami(K, narrow, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block, width)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block, width)
     assert_same(experts, literal.experts)
 
 
@@ -121,7 +121,7 @@ def test_mixture_is_the_literal_algorithm(stream, shifted, project):
     K, Phi, ends, lam = stream
     lams, eta = [lam, 3 * lam], 0.7
     literal = literal_salami(K, Phi, ends, lams, eta, project, shifted)
-    solvers = [RestartSolver(4 * each if shifted else each) for each in lams]
+    solvers = [AllRestarts(4 * each if shifted else each) for each in lams]
     A, cumulated = 0.0, np.zeros((0, 2))  # the mixture's own loss; each expert's, with A before its start
     for t, phi in enumerate(Phi):
         blocks = [solver.begin(K[:t, t : t + 1], K[t : t + 1, t : t + 1], [1]) for solver in solvers]
@@ -148,7 +148,7 @@ def test_factor_matches_a_fresh_solve(seed, per_block):
     """V^T q V = (K + lam I)^-1 after hundreds of rounds and several panels; online is the same as blocks."""
     X = np.random.default_rng(seed).normal(size=(600, 3))
     K, Phi, ends = gaussian(X, X), np.cos(X), np.arange(1, 601)
-    solver = RestartSolver(0.01)
+    solver = AllRestarts(0.01)
     experts, _ = run(solver, K, Phi, ends, per_block)
     fresh = np.linalg.inv(K + 0.01 * np.eye(600))
     np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-9 * np.abs(fresh).max())
@@ -158,10 +158,10 @@ def test_factor_matches_a_fresh_solve(seed, per_block):
 
 def test_window_for_ever(monkeypatch):
     """After many truncations memory is that of the window, and V that of its rows."""
-    monkeypatch.setattr(suffixes, "PANEL", 64)
+    monkeypatch.setattr(suffix_factor, "PANEL", 64)
     X = np.random.default_rng(0).normal(size=(700, 2))
     K = gaussian(X, X)
-    solver = RestartSolver(0.1, window=100)
+    solver = AllRestarts(0.1, window=100)
     experts, _ = run(solver, K, np.sin(X), np.arange(1, 701), 7)
     assert solver.rows == 100
     assert solver.starts_alive.tolist() == list(range(600, 700))
@@ -175,7 +175,7 @@ def test_window_for_ever(monkeypatch):
 
 def test_begin_changes_nothing():
     K = gaussian(*[np.random.default_rng(0).normal(size=(40, 2))] * 2)
-    solver = RestartSolver(0.1)
+    solver = AllRestarts(0.1)
     run(solver, K[:30, :30], np.ones((30, 1)), np.arange(1, 31), 30)
     before = pickle.dumps(solver)
     block = solver.begin(K[:30, 30:], K[30:, 30:], np.arange(1, 11))
@@ -188,7 +188,7 @@ def test_begin_changes_nothing():
 @pytest.mark.parametrize("lam", [1e-6, 1e-3])
 def test_one_input_again_and_again(lam):
     """The same x for 200 rounds: the estimates tend to the mean of the targets, with no error and no NaN."""
-    solver = RestartSolver(lam)
+    solver = AllRestarts(lam)
     Phi = np.random.default_rng(0).normal(size=(200, 2))
     experts, _ = run(solver, np.ones((200, 200)), Phi, np.arange(1, 201), 10)
     for t in range(1, 200):
@@ -199,7 +199,7 @@ def test_one_input_again_and_again(lam):
 
 
 def test_a_lam_that_rounding_would_eat_is_refused():
-    solver = RestartSolver(1e-7)
+    solver = AllRestarts(1e-7)
     block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])
     block.estimates(0)
     block.observe(0, np.ones((1, 1)))
@@ -209,7 +209,7 @@ def test_a_lam_that_rounding_would_eat_is_refused():
 
 def test_not_positive_semidefinite():
     """A kernel that is not one is refused when the round is predicted, and the solver stays as it was."""
-    solver = RestartSolver(0.1)
+    solver = AllRestarts(0.1)
     run(solver, np.eye(3), np.ones((3, 1)), np.arange(1, 4), 2)
     before = pickle.dumps(solver)
     for B, D in ((5.0, np.eye(2)), (0.0, np.array([[1.0, 5.0], [5.0, 1.0]])), (0.0, -np.eye(2))):
@@ -225,10 +225,10 @@ def test_not_positive_semidefinite():
 
 def test_bad_calls():
     with pytest.raises(ValueError, match="lam must be > 0"):
-        RestartSolver(0.0)
+        AllRestarts(0.0)
     with pytest.raises(ValueError, match="window must be >= 1"):
-        RestartSolver(1.0, window=0)
-    solver = RestartSolver(1.0)
+        AllRestarts(1.0, window=0)
+    solver = AllRestarts(1.0)
     with pytest.raises(ValueError, match="ends must increase"):
         solver.begin(np.zeros((0, 2)), np.eye(2), [2, 2])
     with pytest.raises(ValueError, match="row kept"):

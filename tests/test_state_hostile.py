@@ -274,7 +274,7 @@ def test_an_allowed_module_is_no_way_to_others():
         ("oskaar", "DenseStore", "width", 3, "width"),
         ("oskaar", "Inputs", "keep", 2, "keep"),
         ("dicts", "DictStore", "width", 1, "column"),
-        ("salami", "RestartSolver", "targets", 77, "targets"),
+        ("salami", "AllRestarts", "targets", 77, "targets"),
         ("salami", "SuffixFactor", "skipped", -1, "dropped"),
         ("salami", "SALAMI", "_mixture", None, "mixture"),
         ("salami", "SALAMI", "_jury", None, "tally"),

@@ -18,10 +18,10 @@ from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.features import FeatureSolver
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.openrows import OpenRows
-from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers.all_restarts import AllRestarts
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
-from oskaar.solvers.suffixes import PANEL, SuffixFactor
+from oskaar.solvers.suffix_factor import PANEL, SuffixFactor
 from oskaar.state.errors import StateError
 from oskaar.state.limits import shown
 
@@ -144,7 +144,7 @@ def _exact(solver: ExactSolver) -> None:
     require(solver.C.shape == solver.E.shape and _positive(solver.lam), "targets must fit, and lam be > 0")
 
 
-def _restarts(solver: RestartSolver) -> None:
+def _restarts(solver: AllRestarts) -> None:
     require_kind(solver.factor, SuffixFactor, "the factor")
     require_count(solver.rounds, "rounds")
     _floats(solver.q, solver.H, solver.U)
@@ -227,7 +227,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     PanelCholesky: _cholesky,
     SuffixFactor: _suffixes,
     ExactSolver: _exact,
-    RestartSolver: _restarts,
+    AllRestarts: _restarts,
     StartSolver: _starts,
     FeatureSolver: _features,
     FeatureStarts: _featurestarts,
