@@ -64,7 +64,7 @@ def assert_same(experts, literal, atol=1e-9):
 def inverse(solver):
     """V^T diag(q) V over all rows kept, open ones too."""
     twin = pickle.loads(pickle.dumps(solver))
-    twin._fold()
+    twin._close()
     V = twin.factor.dense()
     return V.T @ (twin.products.q[: twin.rows, None] * V)
 

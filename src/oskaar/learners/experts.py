@@ -19,7 +19,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.losses import Space
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.all_restarts import OPEN, AllRestarts
+from oskaar.solvers.all_restarts import CHUNK, AllRestarts
 from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 
@@ -62,7 +62,7 @@ class KernelExperts:
     @property
     def room(self) -> int:
         """How many rows the next chunk may have."""
-        return OPEN if self.restarts == "all" else 1
+        return CHUNK if self.restarts == "all" else 1
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:

@@ -21,8 +21,8 @@ them, and only their own columns F (n, b) of V are kept up to date. The rows of 
     V_j - F_j . sum_{k>j} U_k V_k,   U_k of a new row = q_k w_k + U_k . sum_{j>=k} q_j w_j F_j   (6)
     w_j = (V k)_j - F_j . (sum_{k>j} U_k (V k)_k - k(X_open, x))                                 (7)
 
-where (6) is the product of the updates (4), rounding included. When b rows are open they are closed: (6) is applied
-to V (`solvers.suffix_factor`), some columns after each of the next rows, so that no round waits for all of it.
+where (6) is the product of the updates (4), rounding included. When b rows are open they are closed: V takes them
+(`solvers.suffix_factor`), and applies (6) to its columns a few at a time, so that no round waits for all of it.
 
 A round of n rows is learned with targets 0 first. Then, with F the columns of its rows,
 
@@ -41,10 +41,13 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array, random_signs
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
-from oskaar.solvers.suffix_factor import SuffixFactor
+from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
 
-OPEN = 24
-"""Rows that stay open before they are folded into V; also the best size for a block."""
+CHUNK = TOGETHER
+"""The best size for a block: as many rows as are folded into V at a time."""
+
+OPEN = 8
+"""Rows that stay open before V takes them."""
 
 ROOM = 256
 """Columns that are reserved for rows to come."""
@@ -120,7 +123,7 @@ class AllRestarts:
         self.starts = block.starts
         self.rounds += len(block.ends)
         if self.products.open >= OPEN:
-            self._fold()
+            self._close()
         self.factor.advance(int(block.ends[-1]))
         late = _in_window(self.starts, self.rows, self.window)
         if len(late) < len(self.starts):
@@ -141,13 +144,13 @@ class AllRestarts:
         dimensions: Array = np.cumsum(shares[::-1])[::-1][self.starts]
         return dimensions
 
-    def _fold(self) -> None:
-        self.factor.fold(*self.products.close())  # (6)
+    def _close(self) -> None:
+        self.factor.append(*self.products.close())  # (6)
 
     def _drop(self, late: NDArray[np.int64]) -> None:
         k = int(late[0]) if len(late) else self.rows
         if k > self.factor.n:
-            self._fold()
+            self._close()
         self.factor.drop(k)
         self.products.drop(k)
         self.starts = late - k
@@ -176,7 +179,7 @@ class Products:
         b, old, n = self.open, self.old, self.n
         late = np.empty((b, old + 1))
         np.multiply(self.U[:b, :old], Vk, out=late[:, :old])
-        np.negative(k, out=late[:, old])
+        late[:, old] = -k
         np.add.accumulate(late[:, ::-1], axis=1, out=late[:, ::-1])
         w = np.empty(n)
         np.einsum("ij,ij->j", self.F[:b, :old], late[:, 1:], out=w[:old])
@@ -210,7 +213,7 @@ class Products:
             late *= ratio
             X[:, :n] += late  # (4)
             X[:, n] = 0.0
-        np.negative(ratio, out=self.F[b, :n])  # (4) with target 1
+        self.F[b, :n] = -ratio  # (4) with target 1
         self.F[b, n] = 1.0
         self.q[:n] *= a[1:] / a[:-1]  # (5)
         self.q[n] = 1 / a[n]
