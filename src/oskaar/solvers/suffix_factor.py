@@ -7,19 +7,22 @@ rows, and 1 / q_j is the variance that is left. Panel c holds columns b c .. b (
 as the diagonal goes, so the factor grows by new panels and no entry is ever moved; memory is n^2 / 2 numbers.
 q belongs to the caller. Equivalent to reversing a Cholesky factor of M in reversed order and inverting it.
 
-New rows replace the columns before them by
+New rows, with the columns F of V, replace the columns before them by
 
     L V,   (L v)_j = v_j - F_j . sum_{k>j} U_k v_k                                                  (1)
 
-Each column is on its own, so this can be put off for the first c columns, while the others are as they should be:
+This is put off: while V is the factor of the c rows before,
 
-    V B = V[:, c:] B[c:] + L (V[:, :c] B[:c])                                                       (2)
+    (V B)_j = v_j - F_j . (sum_{k>j} U_k v_k - B[c:]),   v = V B[:c]                                 (2)
 
-When the next rows come, with F', U', the product L' L is of the form (1) again, with
+and when more rows come, with F', U', the two are as one with
 
     U_k, U'_k + U_k . sum_{j>=k} U'_j F_j^T   and   L' F, F'                                         (3)
 
-When enough rows have come together, L is applied to V, from column c - 1 to column 0, some of them at a time.
+When there are enough of them, F is written to V, and L is applied to its columns c - 1 .. 0, some at a time. Each
+column is on its own, so in between L is due for the columns that are left:
+
+    V B = V[:, c:] B[c:] + L (V[:, :c] B[:c])                                                       (4)
 """
 
 from __future__ import annotations
@@ -57,20 +60,20 @@ class SuffixFactor:
         self.n = 0
         self.panels: list[Array] = []
         self.skipped = 0  # rows and columns that were dropped and still have their place in the panels
-        self.fold: Fold | None = None  # L
-        self.unfolded = 0  # c
-        self.shares = 0  # in which L is being applied; 0 while rows are put off
+        self.fold: Fold | None = None  # L, and F
+        self.unfolded = 0  # c: L is due for so many columns
+        self.shares = 0  # in which L is applied; 0 while it is put off, and F is not in the panels
 
     def times(self, B: Array) -> Array:
         """(V B)^T (m, n) for B (n, m)."""
-        W = np.zeros((B.shape[1], self.n))
-        for P, lo, hi in self._columns(0, self.unfolded):
-            W[:, :hi] += B[lo:hi].T @ P.T
-        if self.fold is not None:
-            c = self.unfolded
-            W[:, :c] = self.fold.times(W[:, :c].T, self.skipped).T  # (2)
-        for P, lo, hi in self._columns(self.unfolded, self.n):
-            W[:, :hi] += B[lo:hi].T @ P.T
+        if self.fold is None:
+            return self._times(B, 0, self.n)
+        c = self.unfolded
+        V = self._times(B, 0, c)
+        if not self.shares:
+            return self.fold.times(V, self.n, self.skipped, B[c:])  # (2)
+        W = self._times(B, c, self.n)
+        W[:, :c] += self.fold.times(V, c, self.skipped)  # (4)
         return W
 
     def append(self, U: Array, F: Array) -> None:
@@ -78,17 +81,18 @@ class SuffixFactor:
 
         U (b, n) has a column for each old row, F (b, n + b) holds the new columns of V as its rows.
         """
-        if self.shares:
-            self.advance(self.shares)
-        self._open(F.shape[1])
-        old, self.n = self.n, F.shape[1]
-        if old:
-            self._put_off(Fold.of(U, F[:, :old], self.skipped), old)
-        for P, lo, hi in self._columns(old, self.n):
-            P[:] = F[lo - old : hi - old, :hi].T
+        self.finish()
+        fold = Fold.of(U, F, self.skipped)
+        if self.fold is None:
+            self.fold, self.unfolded = fold, self.n
+        else:
+            self.fold = fold.after(self.fold)  # (3)
+        self.n = F.shape[1]
+        if self.fold.rows >= TOGETHER:
+            self._write(self.fold)
 
     def advance(self, shares: int) -> None:
-        """Do so many shares of the work that was put off, if it is time."""
+        """Do so many shares of the work, once it is time for it."""
         if self.fold is None or not self.shares:
             return
         left = max(0, self.shares - shares)
@@ -97,8 +101,15 @@ class SuffixFactor:
             self.fold.apply(P, self.skipped // STRIP)
         self._left(c, left)
 
+    def finish(self) -> None:
+        """Do all of the work that it is time for."""
+        self.advance(self.shares)
+
     def drop(self, k: int) -> None:
         """Forget the k oldest rows and columns: what is left is the factor of the suffix."""
+        if self.fold is not None and not self.shares and k > self.unfolded:
+            self._write(self.fold)
+            self.finish()
         self.skipped += k
         self.n -= k
         whole = self.skipped // PANEL
@@ -107,27 +118,35 @@ class SuffixFactor:
             self.skipped -= whole * PANEL
             if self.fold is not None:
                 self.fold = self.fold.later(whole * PANEL // STRIP)
-        self._left(max(0, self.unfolded - k), self.shares)
+        self.unfolded = max(0, self.unfolded - k)
+        if self.shares:
+            self._left(self.unfolded, self.shares)
 
     def dense(self) -> Array:
         """V (n, n), for looking at it."""
         return self.times(np.eye(self.n)).T
 
-    def _put_off(self, fold: Fold, old: int) -> None:
-        """(1) for all columns but those that were put off already; (3) for those."""
-        if self.fold is None:
-            self.fold, self.unfolded = fold, old
-        else:
-            for P, _, hi in self._columns(self.unfolded, old):
-                P[:] = fold.times(P, self.skipped)
-            self.fold = fold.after(self.fold)
-        self.shares = SPREAD if self.fold.rows >= TOGETHER else 0
+    def _times(self, B: Array, begin: int, end: int) -> Array:
+        """(V B)^T (m, end), with columns begin .. end - 1 of V."""
+        W = np.zeros((B.shape[1], end))
+        for P, lo, hi in self._columns(begin, end):
+            W[:, :hi] += B[lo:hi].T @ P.T
+        return W
+
+    def _write(self, fold: Fold) -> None:
+        """F to its columns of V; L is applied from now on."""
+        F, c = fold.columns(self.skipped, self.n), self.unfolded
+        while len(self.panels) * PANEL < self.skipped + self.n:
+            self.panels.append(np.zeros(((len(self.panels) + 1) * PANEL, PANEL)))
+        for P, lo, hi in self._columns(c, self.n):
+            P[:] = F[:hi, lo - c : hi - c]
+        self._left(c, SPREAD)
 
     def _left(self, unfolded: int, shares: int) -> None:
-        """So much is left to be done."""
-        self.unfolded = unfolded
-        self.shares = shares if unfolded else 0
-        self.fold = self.fold if unfolded else None
+        """L is still due for so many columns, in so many shares."""
+        self.unfolded, self.shares = unfolded, shares
+        if not unfolded:
+            self.fold, self.shares = None, 0
 
     def _columns(self, begin: int, end: int, whole: bool = False) -> Iterator[tuple[Array, int, int]]:
         """Columns lo..hi-1 of V with their first hi rows, panel by panel, from begin to end.
@@ -140,30 +159,25 @@ class SuffixFactor:
             rows = slice(0, -(-last // STRIP) * STRIP) if whole else slice(skip, last)
             yield self.panels[c][rows, first - c * PANEL : last - c * PANEL], first - skip, last - skip
 
-    def _open(self, n: int) -> None:
-        while len(self.panels) * PANEL < self.skipped + n:
-            self.panels.append(np.zeros(((len(self.panels) + 1) * PANEL, PANEL)))
-
 
 class Fold:
-    """L of (1) for b rows, by strips of the rows of V: U (strips, b, STRIP) and F (strips, STRIP, b)."""
+    """L and F of b rows, by strips of the rows of V: U (strips, b, STRIP) and F (strips, STRIP, b)."""
 
     def __init__(self, U: Array, F: Array) -> None:
         self.U, self.F = U, F
-        b = U.shape[1]
-        self.left = np.empty((len(U), STRIP, STRIP + b))  # [I - striu(F U) | -F]
-        np.matmul(-F, U, out=self.left[:, :, :STRIP])
+        self.left = np.empty((len(U), STRIP, STRIP + U.shape[1]))  # [I - striu(F U) | -F]
+        self.left[:, :, STRIP:] = -F
+        np.matmul(self.left[:, :, STRIP:], U, out=self.left[:, :, :STRIP])
         self.left[:, :, :STRIP] *= _ABOVE
         self.left[:, _DIAGONAL, _DIAGONAL] = 1.0
-        self.left[:, :, STRIP:] = -F
 
     @classmethod
     def of(cls, U: Array, F: Array, skipped: int) -> Fold:
-        """From U and F (b, n) of the rows of V after those skipped."""
-        b, n = U.shape
+        """From U (b, c) and F (b, c + b) of the rows of V after those skipped."""
+        b, n = F.shape
         count = -(-(skipped + n) // STRIP)
         placed = np.zeros((2, b, count * STRIP))
-        placed[0, :, skipped : skipped + n] = U
+        placed[0, :, skipped : skipped + U.shape[1]] = U
         placed[1, :, skipped : skipped + n] = F
         strips = placed.reshape(2, b, count, STRIP)
         return cls(strips[0].transpose(1, 0, 2).copy(), strips[1].transpose(1, 2, 0).copy())
@@ -173,14 +187,18 @@ class Fold:
         """b."""
         return self.U.shape[1]
 
-    def times(self, X: Array, skipped: int) -> Array:
-        """L X for X (c, m): rows of V after those skipped, and the rows below are 0."""
-        first, last = skipped // STRIP, -(-(skipped + len(X)) // STRIP)
-        here = slice(skipped - first * STRIP, skipped - first * STRIP + len(X))
-        strips = np.zeros((last - first, STRIP, X.shape[1]))
-        strips.reshape(-1, X.shape[1])[here] = X
-        product: Array = self._times(strips, first).reshape(-1, X.shape[1])[here]
-        return product
+    def columns(self, skipped: int, n: int) -> Array:
+        """F (n, b) of the rows of V after those skipped."""
+        return self.F.reshape(-1, self.rows)[skipped : skipped + n]
+
+    def times(self, V: Array, n: int, skipped: int, K: Array | None = None) -> Array:
+        """(2), (m, n), for V (m, c) and K = B[c:] (b, m); without K, L V."""
+        first, last = skipped // STRIP, -(-(skipped + n) // STRIP)
+        above, m = skipped - first * STRIP, len(V)
+        strips = np.zeros((last - first, STRIP, m))
+        strips.reshape(-1, m)[above : above + V.shape[1]] = V.T
+        product: Array = self._times(strips, first, K).reshape(-1, m)[above : above + n]
+        return product.T
 
     def apply(self, P: Array, first: int) -> None:
         """L P in place for many columns: from the last strip up to the first one, the sums of U_k P_k at hand."""
@@ -193,25 +211,28 @@ class Fold:
             stack[STRIP:] += np.matmul(self.U[i], stack[:STRIP], out=added)
 
     def after(self, other: Fold) -> Fold:
-        """The product of this L and another, of as many strips as the other has."""
-        U = self.U[: len(other.U)]
-        sums = np.zeros((len(U), self.rows, other.rows))  # of U'_j F_j^T over the strips below
-        np.cumsum((U @ other.F)[:0:-1], axis=0, out=sums[-2::-1])
-        inside = U @ np.tril(other.F @ other.U)
-        carried = U + sums @ other.U + inside
-        F = np.concatenate([self._times(other.F, 0), self.F[: len(U)]], axis=2)
-        return Fold(np.concatenate([other.U, carried], axis=1), F)  # (3)
+        """(3): this one, L' and F', after another."""
+        c, b = len(other.U), other.rows
+        U, F = np.zeros((len(self.U), b + self.rows, STRIP)), np.zeros((len(self.U), STRIP, b + self.rows))
+        U[:c, :b], U[:, b:], F[:, :, b:] = other.U, self.U, self.F
+        sums = np.zeros((c, self.rows, b))  # of U'_j F_j^T over the strips below
+        np.cumsum((self.U[1:c] @ other.F[1:])[::-1], axis=0, out=sums[-2::-1])
+        U[:c, b:] += sums @ other.U + self.U[:c] @ np.tril(other.F @ other.U)
+        F[:c, :, :b] = self._times(other.F, 0)
+        return Fold(U, F)
 
     def later(self, strips: int) -> Fold:
         """Without the first strips."""
         return Fold(self.U[strips:].copy(), self.F[strips:].copy())
 
-    def _times(self, X: Array, first: int) -> Array:
-        """L X by strips, (strips, STRIP, m), the first of which is `first`."""
+    def _times(self, X: Array, first: int, K: Array | None = None) -> Array:
+        """(2) for strips X (strips, STRIP, m) of v, the first of which is `first`."""
         last = first + len(X)
         stack = np.zeros((len(X), self.left.shape[2], X.shape[2]))
         stack[:, :STRIP] = X
         np.cumsum((self.U[first + 1 : last] @ X[1:])[::-1], axis=0, out=stack[-2::-1, STRIP:])
+        if K is not None:
+            stack[:, STRIP:] -= K
         product: Array = self.left[first:last] @ stack
         return product
 
