@@ -83,7 +83,7 @@ class KernelExperts:
         if self.restarts != "all":
             return sum(solver.growth(rows) + 8 * 8 * (n + rows) for solver in self.solvers)
         panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 64 * (n + rows))
+        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 256 * (n + rows))
 
     @property
     def kinds(self) -> int:

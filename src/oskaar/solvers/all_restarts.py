@@ -46,7 +46,7 @@ from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
 CHUNK = TOGETHER
 """The best size for a block: as many rows as are folded into V at a time."""
 
-OPEN = 8
+OPEN = 12
 """Rows that stay open before V takes them."""
 
 ROOM = 256
@@ -122,9 +122,11 @@ class AllRestarts:
         self.products = block.learned()
         self.starts = block.starts
         self.rounds += len(block.ends)
+        rows = int(block.ends[-1])
+        self.factor.advance(rows)
         if self.products.open >= OPEN:
-            self._close()
-        self.factor.advance(int(block.ends[-1]))
+            self.factor.append(*self.products.close())  # (6)
+            self.factor.advance(rows - 1)  # the work of a fold begins with the row after it, where rows come singly
         late = _in_window(self.starts, self.rows, self.window)
         if len(late) < len(self.starts):
             self._drop(late)
@@ -144,13 +146,10 @@ class AllRestarts:
         dimensions: Array = np.cumsum(shares[::-1])[::-1][self.starts]
         return dimensions
 
-    def _close(self) -> None:
-        self.factor.append(*self.products.close())  # (6)
-
     def _drop(self, late: NDArray[np.int64]) -> None:
         k = int(late[0]) if len(late) else self.rows
         if k > self.factor.n:
-            self._close()
+            self.factor.append(*self.products.close())
         self.factor.drop(k)
         self.products.drop(k)
         self.starts = late - k
@@ -198,7 +197,8 @@ class Products:
             raise ValueError(not_positive(kxx, float(a[0] - lam)))
         if a[0] < lam:  # the oldest has the least
             np.maximum(a, lam, out=a)
-        require_resolved(a[0], kxx, LEAST_SHARED)
+        if not a[0] >= LEAST_SHARED * kxx:
+            require_resolved(a[0], kxx, LEAST_SHARED)
         return Step(w, qw, a, _suffix_sums(self.C[: self.targets, :n], qw))
 
     def learn(self, step: Step) -> None:

@@ -81,7 +81,7 @@ class SuffixFactor:
 
         U (b, n) has a column for each old row, F (b, n + b) holds the new columns of V as its rows.
         """
-        self.finish()
+        self.advance(self.shares)
         fold = Fold.of(U, F, self.skipped)
         if self.fold is None:
             self.fold, self.unfolded = fold, self.n
@@ -93,7 +93,7 @@ class SuffixFactor:
 
     def advance(self, shares: int) -> None:
         """Do so many shares of the work, once it is time for it."""
-        if self.fold is None or not self.shares:
+        if self.fold is None or not self.shares or not shares:
             return
         left = max(0, self.shares - shares)
         c = int(self.unfolded * sqrt(left / self.shares)) // STRIP * STRIP  # as many entries of V in each share
@@ -102,13 +102,14 @@ class SuffixFactor:
         self._left(c, left)
 
     def finish(self) -> None:
-        """Do all of the work that it is time for."""
+        """Do all of the work now."""
+        if self.fold is not None and not self.shares:
+            self._write(self.fold)
         self.advance(self.shares)
 
     def drop(self, k: int) -> None:
         """Forget the k oldest rows and columns: what is left is the factor of the suffix."""
-        if self.fold is not None and not self.shares and k > self.unfolded:
-            self._write(self.fold)
+        if not self.shares and k > self.unfolded:
             self.finish()
         self.skipped += k
         self.n -= k
@@ -217,7 +218,10 @@ class Fold:
         U[:c, :b], U[:, b:], F[:, :, b:] = other.U, self.U, self.F
         sums = np.zeros((c, self.rows, b))  # of U'_j F_j^T over the strips below
         np.cumsum((self.U[1:c] @ other.F[1:])[::-1], axis=0, out=sums[-2::-1])
-        U[:c, b:] += sums @ other.U + self.U[:c] @ np.tril(other.F @ other.U)
+        inside = other.F @ other.U
+        inside *= 1.0 - _ABOVE
+        U[:c, b:] += sums @ other.U
+        U[:c, b:] += self.U[:c] @ inside
         F[:c, :, :b] = self._times(other.F, 0)
         return Fold(U, F)
 
