@@ -178,6 +178,15 @@ def long_stream(T, seed=0, p=2):
     return gaussian(X, X), np.cos(X @ np.ones((2, p)) + np.arange(p)), np.arange(1, T + 1)
 
 
+def state(thing):
+    """The state, with the bytes of its arrays."""
+    if isinstance(thing, np.ndarray):
+        return thing.shape, thing.tobytes()
+    if isinstance(thing, list):
+        return [state(each) for each in thing]
+    return {k: state(v) for k, v in thing.__getstate__().items()} if hasattr(thing, "__dict__") else thing
+
+
 def one_by_one(solver, K, Phi, rounds):
     """Single rounds; the estimates of the last."""
     for t in rounds:
@@ -203,7 +212,7 @@ def test_a_fold_under_way(window, monkeypatch):
         lo = t + 1 - solver.rows
         fresh = np.linalg.inv(K[lo : t + 1, lo : t + 1] + 0.1 * np.eye(t + 1 - lo))
         np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-10)
-        for s in range(0, len(G) - 1, 29):
+        for s in range(0, len(G) - 1, 59):
             now = naive.expert(K, Phi, np.arange(t + 1 - len(G) + s, t), np.array([t]), 0.1)
             np.testing.assert_allclose(G[s], now, rtol=0, atol=1e-8)
     assert seen > {0, suffix_factor.SPREAD}  # put off, about to begin, and in the middle
@@ -231,7 +240,7 @@ def test_saved_in_the_middle_of_a_fold(window):
             solver = pickle.loads(pickle.dumps(solver)) if t % 2 else solver
     other = AllRestarts(0.1, window)
     one_by_one(other, K, Phi, range(150))
-    assert pickle.dumps(solver) == pickle.dumps(other)
+    assert state(solver) == state(other)
     assert seen > {0, suffix_factor.SPREAD}
 
 
@@ -255,7 +264,7 @@ def test_forecasts_in_the_middle_of_a_fold_change_nothing():
         if t:
             with pytest.raises(ValueError, match="stale"):
                 refused.estimates(0)
-    assert pickle.dumps(solver) == pickle.dumps(other)
+    assert state(solver) == state(other)
 
 
 def test_a_window_that_ends_among_open_rows():
@@ -264,22 +273,27 @@ def test_a_window_that_ends_among_open_rows():
     solver = AllRestarts(0.1, window=20)
     ends = np.cumsum([1] * 40 + [15, 15, 3, 20, 1, 1, 24])
     experts, _ = run(solver, K, Phi, ends, 1)
-    assert_same(experts, literal_salami(K[: ends[-1], : ends[-1]], Phi[: ends[-1]], ends, [0.1], 0.5, window=20).experts)
+    assert_same(
+        experts, literal_salami(K[: ends[-1], : ends[-1]], Phi[: ends[-1]], ends, [0.1], 0.5, window=20).experts
+    )
 
 
 def test_many_rows_of_any_width_in_the_middle_of_a_fold():
     """Rounds of several rows and targets that grow, at all stages."""
-    sizes = np.random.default_rng(3).integers(1, 5, size=50)
-    ends = np.cumsum(sizes)
+    sizes = np.random.default_rng(3).integers(1, 5, size=40)
+    ends, begins = np.cumsum(sizes), np.cumsum(sizes) - sizes
     K, Phi, _ = long_stream(int(ends[-1]), p=5)
-    Phi *= np.arange(5) < np.repeat(1 + np.arange(50) // 12, sizes)[:, None]
-    experts, _ = run(AllRestarts(0.1), K, Phi, ends, 1, lambda t: 1 + t // 12)
-    assert_same(experts, literal_salami(K, Phi, ends, [0.1], eta=0.5).experts, atol=1e-8)
+    Phi *= np.arange(5) < np.repeat(1 + np.arange(40) // 8, sizes)[:, None]
+    experts, _ = run(AllRestarts(0.1), K, Phi, ends, 1, lambda t: 1 + t // 8)
+    for t in range(1, 40):
+        for s in (0, t // 2, t - 1):
+            now = naive.expert(K, Phi, np.arange(begins[s], begins[t]), np.arange(begins[t], ends[t]), 0.1)
+            np.testing.assert_allclose(experts[t][s], now[:, : 1 + (t - 1) // 8], rtol=0, atol=1e-8)
 
 
 def test_a_block_with_eight_rows():
     """NumPy 2.4 negates a column of an array of eight columns wrongly, if the result has a stride too."""
-    K, Phi, ends = long_stream(64)
+    K, Phi, ends = long_stream(40)
     experts, _ = run(AllRestarts(0.1), K, Phi, ends, 8)
     assert_same(experts, literal_salami(K, Phi, ends, [0.1], eta=0.5).experts)
 

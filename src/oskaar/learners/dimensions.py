@@ -3,7 +3,8 @@ r"""The effective dimension of what a mixture of restarts has to learn.
     d = sum_{j, s} p_t(j, s) d_eff(lam_j, rows since s)                                               (1)
 
 It falls when the mixture turns to a younger restart: a new world has few rows yet. For kernels every restart comes
-from one factor (`solvers.all_restarts`); elsewhere experts with less than a thousandth of the weight are left out of (1).
+from one factor (`solvers.all_restarts`); elsewhere experts with less than a thousandth of the weight are left out of
+(1).
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.losses import Space
+from oskaar.solvers.all_restarts import CHUNK, AllRestarts
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.all_restarts import CHUNK, AllRestarts
 from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 

@@ -379,5 +379,5 @@ def _suffix_sums(X: Array, v: Array) -> Array:
 
 
 def _in_window(starts: NDArray[np.int64], rows: int, window: int | None) -> NDArray[np.int64]:
-    """Those rounds, that start at these rows, that are among the last `window` rows."""
+    """The rounds, of those that start at these rows, that are among the last `window` rows."""
     return starts if window is None else starts[rows - starts <= window]

@@ -186,7 +186,7 @@ class Fold:
     @property
     def rows(self) -> int:
         """b."""
-        return self.U.shape[1]
+        return int(self.U.shape[1])
 
     def columns(self, skipped: int, n: int) -> Array:
         """F (n, b) of the rows of V after those skipped."""

@@ -13,12 +13,12 @@ import numpy as np
 from oskaar.arrays import Growing
 from oskaar.features import FeatureMap
 from oskaar.inputs import DenseStore, DictStore, Inputs, ObjectStore, SparseStore, Store
+from oskaar.solvers.all_restarts import AllRestarts, Products
 from oskaar.solvers.cholesky import PanelCholesky
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.features import FeatureSolver
 from oskaar.solvers.featurestarts import FeatureStarts
 from oskaar.solvers.openrows import OpenRows
-from oskaar.solvers.all_restarts import AllRestarts, Products
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
 from oskaar.solvers.suffix_factor import PANEL, SPREAD, STRIP, Fold, SuffixFactor
