@@ -202,6 +202,7 @@ def one_by_one(solver, K, Phi, rounds):
 def test_a_fold_under_way(window, monkeypatch):
     """At every stage of a fold the factor is that of the rows, and all experts are the literal ones."""
     monkeypatch.setattr(suffix_factor, "PANEL", 64)
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
     K, Phi, _ = long_stream(160)
     solver, seen = AllRestarts(0.1, window), set()
     for t in range(160):
@@ -229,8 +230,9 @@ def test_chunks_are_single_rounds(per_block):
 
 
 @pytest.mark.parametrize("window", [None, 70])
-def test_saved_in_the_middle_of_a_fold(window):
+def test_saved_in_the_middle_of_a_fold(window, monkeypatch):
     """A state that is saved at any stage goes on bit for bit as one that was not."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
     K, Phi, _ = long_stream(150)
     solver, seen = AllRestarts(0.1, window), set()
     for t in range(150):
@@ -244,8 +246,9 @@ def test_saved_in_the_middle_of_a_fold(window):
     assert seen > {0, suffix_factor.SPREAD}
 
 
-def test_forecasts_in_the_middle_of_a_fold_change_nothing():
+def test_forecasts_in_the_middle_of_a_fold_change_nothing(monkeypatch):
     """Nor does a round that is refused, or one that is begun and dropped, of one row or of several."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
     K, Phi, _ = long_stream(120)
     solver, other = AllRestarts(0.1), AllRestarts(0.1)
     for t in range(110):
@@ -278,8 +281,9 @@ def test_a_window_that_ends_among_open_rows():
     )
 
 
-def test_many_rows_of_any_width_in_the_middle_of_a_fold():
+def test_many_rows_of_any_width_in_the_middle_of_a_fold(monkeypatch):
     """Rounds of several rows and targets that grow, at all stages."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
     sizes = np.random.default_rng(3).integers(1, 5, size=40)
     ends, begins = np.cumsum(sizes), np.cumsum(sizes) - sizes
     K, Phi, _ = long_stream(int(ends[-1]), p=5)

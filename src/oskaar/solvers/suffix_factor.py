@@ -44,7 +44,10 @@ TOGETHER = 24
 """Rows that are put off before they are folded into V."""
 
 SPREAD = 8
-"""Shares of equal work in which they are."""
+"""Shares of about equal work in which they are."""
+
+SLICE = 128
+"""Columns of a panel that are folded together, except the last of V."""
 
 
 class SuffixFactor:
@@ -96,7 +99,8 @@ class SuffixFactor:
         if self.fold is None or not self.shares or not shares:
             return
         left = max(0, self.shares - shares)
-        c = int(self.unfolded * sqrt(left / self.shares)) // STRIP * STRIP  # as many entries of V in each share
+        place = self.skipped + int(self.unfolded * sqrt(left / self.shares))  # as many entries of V in each share
+        c = max(0, place // SLICE * SLICE - self.skipped)
         for P, _, _ in self._columns(c, self.unfolded, whole=True):
             self.fold.apply(P, self.skipped // STRIP)
         self._left(c, left)
