@@ -43,10 +43,10 @@ STRIP = 32
 TOGETHER = 24
 """Rows that are put off before they are folded into V."""
 
-SPREAD = 8
+SPREAD = 12
 """Shares of about equal work in which they are."""
 
-SLICE = 128
+SLICE = 64
 """Columns of a panel that are folded together, except the last of V."""
 
 
