@@ -46,7 +46,7 @@ from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
 CHUNK = TOGETHER
 """The best size for a block: as many rows as are folded into V at a time."""
 
-OPEN = 12
+OPEN_ROWS = 12
 """Rows that stay open before V takes them."""
 
 ROOM = 256
@@ -124,7 +124,7 @@ class AllRestarts:
         self.rounds += len(block.ends)
         rows = int(block.ends[-1])
         self.factor.advance(rows)
-        if self.products.open >= OPEN:
+        if self.products.open >= OPEN_ROWS:
             self.factor.append(*self.products.close())  # (6)
             self.factor.advance(rows - 1)  # the work of a fold begins with the row after it, where rows come singly
         late = _in_window(self.starts, self.rows, self.window)
@@ -247,7 +247,7 @@ class Products:
     def reserve(self, rows: int, columns: int) -> None:
         """Make room for so many more rows."""
         if self.open + rows > len(self.F) or self.n + columns > len(self.q):
-            self._move(max(rows, OPEN - self.open), ROOM)
+            self._move(max(rows, OPEN_ROWS - self.open), ROOM)
 
     def _move(self, rows: int, columns: int) -> None:
         """To new arrays, with room for so many more open rows, and rows of any kind."""
