@@ -153,8 +153,8 @@ def large(T=10000):
     print(f"     T = {T}: {time.perf_counter() - start:.0f} s")
     report(f"peak memory in GB at T = {T}", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2.5)
     solver = learner._experts.solvers[0]
-    if len(solver.U):
-        solver._fold()
+    solver.factor.append(*solver.products.close())
+    solver.factor.finish()
     z = np.random.default_rng(1).normal(size=(T, 3))
     M = KERNEL(X, X)
     M.flat[:: T + 1] += LAM
@@ -172,9 +172,9 @@ def _relative(mine, fresh):
 
 def _inverse_times(solver, Z, first=0):
     """V^T diag(q) V Z, by panels; with `first`, for the suffix that starts there."""
-    W = solver.factor.times(Z).T * solver.q[:, None]
+    W = solver.factor.times(Z).T * solver.products.q[: solver.rows, None]
     W[:first] = 0
-    return np.vstack([P.T @ W[:hi] for P, _, hi in solver.factor._columns()])
+    return np.vstack([P.T @ W[:hi] for P, _, hi in solver.factor._columns(0, solver.rows)])
 
 
 @one_thread

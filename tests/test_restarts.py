@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oskaar.solvers import suffixes
-from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers import suffix_factor
+from oskaar.solvers.all_restarts import AllRestarts
 from oskaar.solvers.starts import outlives
 
 
@@ -63,10 +63,10 @@ def assert_same(experts, literal, atol=1e-9):
 
 def inverse(solver):
     """V^T diag(q) V over all rows kept, open ones too."""
-    twin = pickle.loads(pickle.dumps(solver))
-    twin._fold()
-    V = twin.factor.dense()
-    return V.T @ (twin.q[:, None] * V)
+    n, old = solver.rows, solver.factor.n
+    pairs = zip(solver.factor.times(np.eye(old, n)), np.eye(n)[old:].T, strict=True)
+    V = np.array([solver.products.project(v, k) for v, k in pairs]).T
+    return V.T @ (solver.products.q[:n, None] * V)
 
 
 @given(streams(), st.sampled_from([1, 2, 5, 24, 100]))
@@ -74,7 +74,7 @@ def test_experts_solve_the_argmin(stream, per_block):
     """All experts of all rounds are the argmin of Algorithm 2, whatever the block."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
 
 
@@ -83,7 +83,7 @@ def test_rounds_of_several_rows(stream, per_block):
     """A round of n rows is predicted jointly, and restarts are at rounds only."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
 
 
@@ -92,7 +92,7 @@ def test_window_drops_whole_rounds(stream, window, per_block):
     """With a window, experts are those that have seen at most that many rows, whatever the block."""
     K, Phi, ends, lam = stream
     literal = literal_salami(K, Phi, ends, [lam], eta=0.5, window=window)
-    solver = RestartSolver(lam, window)
+    solver = AllRestarts(lam, window)
     experts, kept = run(solver, K, Phi, ends, per_block)
     assert_same(experts, literal.experts)
     begins = np.array([0, *ends[:-1]])
@@ -111,7 +111,7 @@ def test_targets_may_grow(stream, per_block):
 
     narrow = Phi * (np.arange(Phi.shape[1]) < np.repeat([width(t) for t in range(len(ends))], sizes)[:, None])
     literal = literal_salami(K, narrow, ends, [lam], eta=0.5)
-    experts, _ = run(RestartSolver(lam), K, Phi, ends, per_block, width)
+    experts, _ = run(AllRestarts(lam), K, Phi, ends, per_block, width)
     assert_same(experts, literal.experts)
 
 
@@ -121,7 +121,7 @@ def test_mixture_is_the_literal_algorithm(stream, shifted, project):
     K, Phi, ends, lam = stream
     lams, eta = [lam, 3 * lam], 0.7
     literal = literal_salami(K, Phi, ends, lams, eta, project, shifted)
-    solvers = [RestartSolver(4 * each if shifted else each) for each in lams]
+    solvers = [AllRestarts(4 * each if shifted else each) for each in lams]
     A, cumulated = 0.0, np.zeros((0, 2))  # the mixture's own loss; each expert's, with A before its start
     for t, phi in enumerate(Phi):
         blocks = [solver.begin(K[:t, t : t + 1], K[t : t + 1, t : t + 1], [1]) for solver in solvers]
@@ -148,7 +148,7 @@ def test_factor_matches_a_fresh_solve(seed, per_block):
     """V^T q V = (K + lam I)^-1 after hundreds of rounds and several panels; online is the same as blocks."""
     X = np.random.default_rng(seed).normal(size=(600, 3))
     K, Phi, ends = gaussian(X, X), np.cos(X), np.arange(1, 601)
-    solver = RestartSolver(0.01)
+    solver = AllRestarts(0.01)
     experts, _ = run(solver, K, Phi, ends, per_block)
     fresh = np.linalg.inv(K + 0.01 * np.eye(600))
     np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-9 * np.abs(fresh).max())
@@ -158,10 +158,10 @@ def test_factor_matches_a_fresh_solve(seed, per_block):
 
 def test_window_for_ever(monkeypatch):
     """After many truncations memory is that of the window, and V that of its rows."""
-    monkeypatch.setattr(suffixes, "PANEL", 64)
+    monkeypatch.setattr(suffix_factor, "PANEL", 64)
     X = np.random.default_rng(0).normal(size=(700, 2))
     K = gaussian(X, X)
-    solver = RestartSolver(0.1, window=100)
+    solver = AllRestarts(0.1, window=100)
     experts, _ = run(solver, K, np.sin(X), np.arange(1, 701), 7)
     assert solver.rows == 100
     assert solver.starts_alive.tolist() == list(range(600, 700))
@@ -173,9 +173,138 @@ def test_window_for_ever(monkeypatch):
     np.testing.assert_allclose(experts[-1][0], now, rtol=0, atol=1e-10)
 
 
+def long_stream(T, seed=0, p=2):
+    X = np.random.default_rng(seed).normal(size=(T, 2))
+    return gaussian(X, X), np.cos(X @ np.ones((2, p)) + np.arange(p)), np.arange(1, T + 1)
+
+
+def state(thing):
+    """The state, with the bytes of its arrays."""
+    if isinstance(thing, np.ndarray):
+        return thing.shape, thing.tobytes()
+    if isinstance(thing, list):
+        return [state(each) for each in thing]
+    return {k: state(v) for k, v in thing.__getstate__().items()} if hasattr(thing, "__dict__") else thing
+
+
+def one_by_one(solver, K, Phi, rounds):
+    """Single rounds; the estimates of the last."""
+    for t in rounds:
+        lo = t - solver.rows
+        block = solver.begin(K[lo:t, t : t + 1], K[t : t + 1, t : t + 1], [1])
+        G = block.estimates(0)
+        block.observe(0, Phi[t : t + 1])
+        solver.commit(block)
+    return G
+
+
+@pytest.mark.parametrize("window", [None, 90])
+def test_a_fold_under_way(window, monkeypatch):
+    """At every stage of a fold the factor is that of the rows, and all experts are the literal ones."""
+    monkeypatch.setattr(suffix_factor, "PANEL", 64)
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
+    K, Phi, _ = long_stream(160)
+    solver, seen = AllRestarts(0.1, window), set()
+    for t in range(160):
+        G = one_by_one(solver, K, Phi, [t])
+        seen.add(solver.factor.shares)
+        if not solver.factor.shares and t % 24:
+            continue
+        lo = t + 1 - solver.rows
+        fresh = np.linalg.inv(K[lo : t + 1, lo : t + 1] + 0.1 * np.eye(t + 1 - lo))
+        np.testing.assert_allclose(inverse(solver), fresh, rtol=0, atol=1e-10)
+        for s in range(0, len(G) - 1, 59):
+            now = naive.expert(K, Phi, np.arange(t + 1 - len(G) + s, t), np.array([t]), 0.1)
+            np.testing.assert_allclose(G[s], now, rtol=0, atol=1e-8)
+    assert seen > {0, suffix_factor.SPREAD}  # put off, about to begin, and in the middle
+
+
+@pytest.mark.parametrize("per_block", [2, 5, 24, 50])
+def test_chunks_are_single_rounds(per_block):
+    """Whatever the block, and so whatever is folded when, the numbers are the same to 1e-12."""
+    K, Phi, ends = long_stream(200)
+    singles, _ = run(AllRestarts(0.1), K, Phi, ends, 1)
+    chunks, _ = run(AllRestarts(0.1), K, Phi, ends, per_block)
+    for one, other in zip(singles[1:], chunks[1:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("window", [None, 70])
+def test_saved_in_the_middle_of_a_fold(window, monkeypatch):
+    """A state that is saved at any stage goes on bit for bit as one that was not."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
+    K, Phi, _ = long_stream(150)
+    solver, seen = AllRestarts(0.1, window), set()
+    for t in range(150):
+        one_by_one(solver, K, Phi, [t])
+        if t >= 90:
+            seen.add(solver.factor.shares)
+            solver = pickle.loads(pickle.dumps(solver)) if t % 2 else solver
+    other = AllRestarts(0.1, window)
+    one_by_one(other, K, Phi, range(150))
+    assert state(solver) == state(other)
+    assert seen > {0, suffix_factor.SPREAD}
+
+
+def test_forecasts_in_the_middle_of_a_fold_change_nothing(monkeypatch):
+    """Nor does a round that is refused, or one that is begun and dropped, of one row or of several."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
+    K, Phi, _ = long_stream(120)
+    solver, other = AllRestarts(0.1), AllRestarts(0.1)
+    for t in range(110):
+        before = pickle.dumps(solver)
+        for m in (1, 4):
+            block = solver.begin(K[:t, t : t + m], K[t : t + m, t : t + m], [m])
+            block.estimates(0)
+            block.observe(0, np.ones((m, 3)))
+        refused = solver.begin(np.full((t, 1), 50.0), np.eye(1), [1])
+        if t:
+            with pytest.raises(ValueError, match="positive semidefinite"):
+                refused.estimates(0)
+        assert pickle.dumps(solver) == before
+        one_by_one(solver, K, Phi, [t])
+        one_by_one(other, K, Phi, [t])
+        if t:
+            with pytest.raises(ValueError, match="stale"):
+                refused.estimates(0)
+    assert state(solver) == state(other)
+
+
+def test_a_window_that_ends_among_open_rows():
+    """Whole rounds are dropped at once, more of them than rows are closed."""
+    K, Phi, _ = long_stream(120)
+    solver = AllRestarts(0.1, window=20)
+    ends = np.cumsum([1] * 40 + [15, 15, 3, 20, 1, 1, 24])
+    experts, _ = run(solver, K, Phi, ends, 1)
+    assert_same(
+        experts, literal_salami(K[: ends[-1], : ends[-1]], Phi[: ends[-1]], ends, [0.1], 0.5, window=20).experts
+    )
+
+
+def test_many_rows_of_any_width_in_the_middle_of_a_fold(monkeypatch):
+    """Rounds of several rows and targets that grow, at all stages."""
+    monkeypatch.setattr(suffix_factor, "SLICE", 16)
+    sizes = np.random.default_rng(3).integers(1, 5, size=40)
+    ends, begins = np.cumsum(sizes), np.cumsum(sizes) - sizes
+    K, Phi, _ = long_stream(int(ends[-1]), p=5)
+    Phi *= np.arange(5) < np.repeat(1 + np.arange(40) // 8, sizes)[:, None]
+    experts, _ = run(AllRestarts(0.1), K, Phi, ends, 1, lambda t: 1 + t // 8)
+    for t in range(1, 40):
+        for s in (0, t // 2, t - 1):
+            now = naive.expert(K, Phi, np.arange(begins[s], begins[t]), np.arange(begins[t], ends[t]), 0.1)
+            np.testing.assert_allclose(experts[t][s], now[:, : 1 + (t - 1) // 8], rtol=0, atol=1e-8)
+
+
+def test_a_block_with_eight_rows():
+    """NumPy 2.4 negates a column of an array of eight columns wrongly, if the result has a stride too."""
+    K, Phi, ends = long_stream(40)
+    experts, _ = run(AllRestarts(0.1), K, Phi, ends, 8)
+    assert_same(experts, literal_salami(K, Phi, ends, [0.1], eta=0.5).experts)
+
+
 def test_begin_changes_nothing():
     K = gaussian(*[np.random.default_rng(0).normal(size=(40, 2))] * 2)
-    solver = RestartSolver(0.1)
+    solver = AllRestarts(0.1)
     run(solver, K[:30, :30], np.ones((30, 1)), np.arange(1, 31), 30)
     before = pickle.dumps(solver)
     block = solver.begin(K[:30, 30:], K[30:, 30:], np.arange(1, 11))
@@ -188,7 +317,7 @@ def test_begin_changes_nothing():
 @pytest.mark.parametrize("lam", [1e-6, 1e-3])
 def test_one_input_again_and_again(lam):
     """The same x for 200 rounds: the estimates tend to the mean of the targets, with no error and no NaN."""
-    solver = RestartSolver(lam)
+    solver = AllRestarts(lam)
     Phi = np.random.default_rng(0).normal(size=(200, 2))
     experts, _ = run(solver, np.ones((200, 200)), Phi, np.arange(1, 201), 10)
     for t in range(1, 200):
@@ -199,7 +328,7 @@ def test_one_input_again_and_again(lam):
 
 
 def test_a_lam_that_rounding_would_eat_is_refused():
-    solver = RestartSolver(1e-7)
+    solver = AllRestarts(1e-7)
     block = solver.begin(np.zeros((0, 2)), np.ones((2, 2)), [1, 2])
     block.estimates(0)
     block.observe(0, np.ones((1, 1)))
@@ -209,7 +338,7 @@ def test_a_lam_that_rounding_would_eat_is_refused():
 
 def test_not_positive_semidefinite():
     """A kernel that is not one is refused when the round is predicted, and the solver stays as it was."""
-    solver = RestartSolver(0.1)
+    solver = AllRestarts(0.1)
     run(solver, np.eye(3), np.ones((3, 1)), np.arange(1, 4), 2)
     before = pickle.dumps(solver)
     for B, D in ((5.0, np.eye(2)), (0.0, np.array([[1.0, 5.0], [5.0, 1.0]])), (0.0, -np.eye(2))):
@@ -225,10 +354,10 @@ def test_not_positive_semidefinite():
 
 def test_bad_calls():
     with pytest.raises(ValueError, match="lam must be > 0"):
-        RestartSolver(0.0)
+        AllRestarts(0.0)
     with pytest.raises(ValueError, match="window must be >= 1"):
-        RestartSolver(1.0, window=0)
-    solver = RestartSolver(1.0)
+        AllRestarts(1.0, window=0)
+    solver = AllRestarts(1.0)
     with pytest.raises(ValueError, match="ends must increase"):
         solver.begin(np.zeros((0, 2)), np.eye(2), [2, 2])
     with pytest.raises(ValueError, match="row kept"):

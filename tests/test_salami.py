@@ -12,7 +12,7 @@ from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
 from oskaar.arrays import fit_columns
 from oskaar.learners.ahead import charge
-from oskaar.solvers import starts, suffixes
+from oskaar.solvers import starts, suffix_factor
 from oskaar.solvers.cholesky import PANEL
 
 MODES = st.sampled_from(["all", "geometric", None])
@@ -103,7 +103,7 @@ def test_window(X, window):
 @pytest.mark.parametrize(("T", "panel"), [(100, 32), pytest.param(280, PANEL, marks=pytest.mark.slow)])
 def test_replay_is_the_loop_over_many_panels(restarts, T, panel, rng, monkeypatch):
     """Small panels, so that several experts have several of them."""
-    for module in (starts, suffixes):
+    for module in (starts, suffix_factor):
         monkeypatch.setattr(module, "PANEL", panel)
     X = rng.normal(size=(T, 2))
     ys = [frozenset(rng.choice(4, size=min(1 + 4 * i // T, 3), replace=False).tolist()) for i in range(T)]

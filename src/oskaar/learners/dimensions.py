@@ -3,7 +3,8 @@ r"""The effective dimension of what a mixture of restarts has to learn.
     d = sum_{j, s} p_t(j, s) d_eff(lam_j, rows since s)                                               (1)
 
 It falls when the mixture turns to a younger restart: a new world has few rows yet. For kernels every restart comes
-from one factor (`solvers.restarts`); elsewhere experts with less than a thousandth of the weight are left out of (1).
+from one factor (`solvers.all_restarts`); elsewhere experts with less than a thousandth of the weight are left out of
+(1).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.learners.experts import FeatureExperts, KernelExperts
-from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers.all_restarts import AllRestarts
 
 LIGHT = 1e-3
 
@@ -24,7 +25,7 @@ def mixed_dimension(experts: KernelExperts | FeatureExperts, weights: Array, pro
     if isinstance(experts, FeatureExperts):
         return _mean(weights, lambda j, s: _of_features(experts, j, s))
     solvers = experts.solvers
-    if isinstance(solvers[0], RestartSolver):
+    if isinstance(solvers[0], AllRestarts):
         found = np.array([solver.effective_dimensions(probes) for solver in solvers])
         return float(np.sum(weights * found))
     return _mean(weights, lambda j, s: float(solvers[j].experts[s][2].effective_dimension(probes)))

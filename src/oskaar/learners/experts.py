@@ -17,9 +17,9 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.losses import Space
+from oskaar.solvers.all_restarts import CHUNK, AllRestarts
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.restarts import OPEN, RestartSolver
 from oskaar.solvers.stacks import MOST_OPEN
 from oskaar.solvers.starts import StartSolver
 
@@ -54,15 +54,15 @@ class KernelExperts:
         self.inputs, self.lams, self.restarts, self.window = inputs, lams, restarts, window
         self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels[:kernels] for lam in lams]
 
-    def _solver(self, lam: float) -> RestartSolver | StartSolver:
+    def _solver(self, lam: float) -> AllRestarts | StartSolver:
         if self.restarts == "all":
-            return RestartSolver(lam, self.window)
+            return AllRestarts(lam, self.window)
         return StartSolver(lam, self.window, first_only=self.restarts is None)
 
     @property
     def room(self) -> int:
         """How many rows the next chunk may have."""
-        return OPEN if self.restarts == "all" else 1
+        return CHUNK if self.restarts == "all" else 1
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:
@@ -83,7 +83,7 @@ class KernelExperts:
         if self.restarts != "all":
             return sum(solver.growth(rows) + 8 * 8 * (n + rows) for solver in self.solvers)
         panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 64 * (n + rows))
+        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 256 * (n + rows))
 
     @property
     def kinds(self) -> int:
@@ -125,7 +125,7 @@ class KernelExperts:
         state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each expert")
         state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each expert")
         for solver in self.solvers:
-            state.require_kind(solver, (RestartSolver, StartSolver), "a solver")
+            state.require_kind(solver, (AllRestarts, StartSolver), "a solver")
             state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
             state.require(solver.rows == self.inputs.n, "each solver must have as many rows as there are")
 
@@ -248,10 +248,10 @@ class FeatureExperts:
             state.require(solver.versions <= set(versions), "each version in use must be there")
 
 
-def first_expert(solver: RestartSolver | StartSolver, space: Space) -> tuple[float, float]:
+def first_expert(solver: AllRestarts | StartSolver, space: Space) -> tuple[float, float]:
     """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows."""
-    if isinstance(solver, RestartSolver):
-        C, q = solver.H[: solver.targets].T, solver.q
+    if isinstance(solver, AllRestarts):
+        C, q = solver.products.C[:, : solver.rows].T, solver.products.q[: solver.rows]
         fit = solver.lam * float(q @ space.squared_norms(fit_columns(C, space.p)))
         return -float(np.sum(np.log(q * solver.lam))), fit
     first = solver.experts[0][2]

@@ -13,16 +13,14 @@ import numpy as np
 from oskaar.arrays import Growing
 from oskaar.features import FeatureMap
 from oskaar.inputs import DenseStore, DictStore, Inputs, ObjectStore, SparseStore, Store
+from oskaar.solvers.all_restarts import AllRestarts, Products
 from oskaar.solvers.cholesky import PanelCholesky
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.kaar_features import FeatureSolver
-from oskaar.solvers.pending_rows import PendingRows
-from oskaar.solvers.qr_update import BLOCK, QRUpdate
-from oskaar.solvers.restarts import RestartSolver
+from oskaar.solvers.openrows import OpenRows
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
-from oskaar.solvers.suffixes import PANEL, SuffixFactor
+from oskaar.solvers.suffix_factor import PANEL, SPREAD, STRIP, Fold, SuffixFactor
 from oskaar.state.errors import StateError
 from oskaar.state.limits import shown
 
@@ -130,12 +128,28 @@ def _cholesky(factor: PanelCholesky) -> None:
         require((np.diagonal(corner) > 0).all(), "a Cholesky factor must have a positive diagonal")
 
 
-def _suffixes(factor: SuffixFactor) -> None:
+def _suffix_factor(factor: SuffixFactor) -> None:
     n, skipped = require_count(factor.n, "rows"), require_count(factor.skipped, "rows dropped")
-    require(len(factor.panels) * PANEL >= skipped + n, "panels are missing")
-    for c, panel in enumerate(factor.panels):
+    c, shares = require_count(factor.unfolded, "columns"), require_count(factor.shares, "shares")
+    require_kind(factor.fold, (Fold, type(None)), "the rows put off")
+    put_off = factor.fold.rows if factor.fold is not None and not shares else 0
+    require(len(factor.panels) * PANEL >= skipped + n - put_off, "panels are missing")
+    for i, panel in enumerate(factor.panels):
         _floats(panel)
-        require(panel.shape == ((c + 1) * PANEL, PANEL), f"panel {c} has another shape")
+        require(panel.shape == ((i + 1) * PANEL, PANEL), f"panel {i} has another shape")
+    if factor.fold is None:
+        require(c == shares == 0, "no columns can be left of no rows")
+    else:
+        strips = -(-(skipped + (c if shares else n)) // STRIP)
+        require(len(factor.fold.U) >= strips, "strips are missing")
+        require(0 < c <= n and shares <= SPREAD if shares else c + put_off == n, "rows put off must fit")
+
+
+def _fold(fold: Fold) -> None:
+    _floats(fold.U, fold.F, fold.left)
+    count, b = fold.U.shape[:2]
+    shapes = (fold.U.shape, fold.F.shape, fold.left.shape)
+    require(shapes == ((count, b, STRIP), (count, STRIP, b), (count, STRIP, STRIP + b)), "strips must fit")
 
 
 def _exact(solver: ExactSolver) -> None:
@@ -145,17 +159,23 @@ def _exact(solver: ExactSolver) -> None:
     require(solver.C.shape == solver.E.shape and _positive(solver.lam), "targets must fit, and lam be > 0")
 
 
-def _restarts(solver: RestartSolver) -> None:
+def _all_restarts(solver: AllRestarts) -> None:
     require_kind(solver.factor, SuffixFactor, "the factor")
+    require_kind(solver.products, Products, "the products")
     require_count(solver.rounds, "rounds")
-    _floats(solver.q, solver.H, solver.U)
-    n, p = len(solver.q), require_count(solver.targets, "targets")
-    require(solver.U.shape == (n - solver.factor.n, solver.factor.n), "open rows must fit")
-    require(solver.H.shape == (p + len(solver.U), n) or n == 0, "targets must fit")
-    starts = solver.starts
+    n, starts = solver.products.n, solver.starts
+    require(solver.products.old == solver.factor.n, "the factor must have the closed rows")
     require(isinstance(starts, np.ndarray) and starts.dtype == np.int64 and starts.ndim == 1, "starts must be whole")
     require(not len(starts) or (starts.min() >= 0 and starts.max() < n), "a restart must begin at a row that is kept")
     require(_positive(solver.lam), "lam must be > 0")
+
+
+def _products(products: Products) -> None:
+    n, old, p, b = (require_count(getattr(products, size), size) for size in ("n", "old", "targets", "open"))
+    _floats(products.q, products.C, products.F, products.U)
+    require(n == old + b, "open rows must fit")
+    require(products.q.shape == (n,) and products.C.shape == (p, n), "targets must fit")
+    require(products.F.shape == (b, n) and products.U.shape == (b, old), "open rows must fit")
 
 
 def _starts(solver: StartSolver) -> None:
@@ -241,9 +261,11 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     ObjectStore: _objects,
     Inputs: _inputs,
     PanelCholesky: _cholesky,
-    SuffixFactor: _suffixes,
+    SuffixFactor: _suffix_factor,
+    Fold: _fold,
     ExactSolver: _exact,
-    RestartSolver: _restarts,
+    AllRestarts: _all_restarts,
+    Products: _products,
     StartSolver: _starts,
     FeatureSolver: _features,
     FeatureStarts: _featurestarts,
