@@ -16,7 +16,7 @@ from drift import pollution
 from manifolds import STATIONS, degrees, wind
 from multilabel import STREAMS
 
-from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, features, kernels, losses, replay, streams
+from oskaar import OSKAAR, SALAMI, Ensemble, MostFrequent, RepeatLast, features, kernels, losses, replay, streams
 from oskaar.solvers.kaar_features import FeatureSolver
 from oskaar.threads import one_thread
 
@@ -238,14 +238,14 @@ def whole_streams(folder):
     X, ys = pollution(folder, hours=10**9)
     loss = losses.Ordinal(6)
     rivals = [replay(rival(loss), X, ys).mean_loss for rival in (RepeatLast, MostFrequent)]
-    for learner in (OSKAAR(loss, budget=256), SALAMI(loss, budget=128)):
+    for learner in (OSKAAR(loss, budget=256), Ensemble(loss, budget=128)):
         seconds = timed(learner.partial_fit, X, ys)
         print(
             f"     PM2.5, {len(ys)} hours in {seconds:.0f} s: {learner!r}: {learner.total_loss / len(ys):.3f}, "
             f"repeat-last {rivals[0]:.3f}, majority {rivals[1]:.3f}; {learner.cost()!r}"
         )
     path = folder / "circular" / "synop_8stations_2015_2019.csv.gz"
-    for make, name in ((OSKAAR, "OSKAAR"), (SALAMI, "SALAMI")):
+    for make, name in ((OSKAAR, "OSKAAR"), (Ensemble, "Ensemble")):
         errors, last, rounds, start = [], [], 0, time.perf_counter()
         for station in STATIONS:
             X, now, ys = wind(path, station, 10**9)

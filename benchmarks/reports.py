@@ -13,9 +13,9 @@ from oskaar.cli import main
 from oskaar.reports import Recorder
 
 RUNS = {
-    "salami, 1500 exact rounds": (1500, ["--learner", "salami"]),
+    "ensemble, 1500 exact rounds": (1500, ["--learner", "ensemble"]),
     "oskaar, 3000 exact rounds": (3000, ["--learner", "oskaar"]),
-    "salami --budget 64, 4000 rounds": (4000, ["--learner", "salami", "--budget", "64"]),
+    "ensemble --budget 64, 4000 rounds": (4000, ["--learner", "ensemble", "--budget", "64"]),
     "oskaar --budget 64, 8000 rounds": (8000, ["--learner", "oskaar", "--budget", "64"]),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, losses
+from oskaar import OSKAAR, SALAMI, Ensemble, losses
 from oskaar.guards import uninterrupted
 
 
@@ -32,7 +32,7 @@ def guards():
     for name, make in {
         "OSKAAR": lambda: OSKAAR(losses.ZeroOne(3)),
         "OSKAAR, budget 20": lambda: OSKAAR(losses.ZeroOne(3), budget=20),
-        "SALAMI": lambda: SALAMI(losses.ZeroOne(3)),
+        "Ensemble": lambda: Ensemble(losses.ZeroOne(3)),
     }.items():
 
         def learn(make=make):

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from common import report
 
-from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels, losses, replay
 
 RUNS, REPEATS = 3, 2
 
@@ -35,8 +35,8 @@ WORK = {
     "OSKAAR, 800 rounds one by one": lambda: loop(OSKAAR(LOSS), 800),
     "OSKAAR, replay of 2000 rounds": lambda: replay(OSKAAR(LOSS), *stream(2000)),
     "OSKAAR with a budget of 128, 1000 rounds one by one": lambda: loop(OSKAAR(LOSS, budget=128), 1000),
-    "SALAMI, 150 rounds one by one": lambda: loop(SALAMI(LOSS), 150),
-    "SALAMI, replay of 300 rounds": lambda: replay(SALAMI(LOSS), *stream(300)),
+    "Ensemble, 150 rounds one by one": lambda: loop(Ensemble(LOSS), 150),
+    "Ensemble, replay of 300 rounds": lambda: replay(Ensemble(LOSS), *stream(300)),
     "SALAMI with a budget of 128, replay of 1000 rounds": lambda: replay(
         SALAMI(LOSS, kernels.Gaussian(3.0) + 1.0, budget=128), *stream(1000)
     ),

@@ -17,7 +17,7 @@ from matplotlib.colors import ListedColormap
 from river import datasets
 from vega_datasets import local_data
 
-from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, kernels, losses, replay, streams
+from oskaar import OSKAAR, SALAMI, Ensemble, MostFrequent, RepeatLast, kernels, losses, replay, streams
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#999999", "#009E73"
@@ -59,26 +59,26 @@ def weather():
     dates, X, labels = days()
     loss = losses.ZeroOne(["drizzle", "fog", "rain", "snow", "sun"])
     names = ["rain", "drizzle", "snow", "fog", "sun"]  # from wet to dry
-    learners = {"SALAMI": SALAMI(loss), "OSKAAR": OSKAAR(loss), "repeat the last": RepeatLast(loss)}
+    learners = {"Ensemble": Ensemble(loss), "OSKAAR": OSKAAR(loss), "repeat the last": RepeatLast(loss)}
     learners["majority"] = MostFrequent(loss)
     runs = {name: replay(learner, X, labels) for name, learner in learners.items()}
     figure, (top, bottom) = plt.subplots(
         2, 1, figsize=(8, 4.6), layout="constrained", sharex=True, height_ratios=[1, 1.6]
     )
     colors = ListedColormap(["#0072B2", "#56B4E9", "#CC79A7", "#BBBBBB", "#F0C000"])
-    rows = [labels, runs["SALAMI"].predictions, runs["OSKAAR"].predictions]
+    rows = [labels, runs["Ensemble"].predictions, runs["OSKAAR"].predictions]
     image = np.array([[names.index(label) for label in row] for row in rows])
     span = (dates[0], dates[-1])
     top.pcolormesh(dates, [2, 1, 0], image, cmap=colors, vmin=-0.5, vmax=4.5, rasterized=True)
     for line in (0.5, 1.5):
         top.axhline(line, color="white", lw=3)
-    top.set_yticks([2, 1, 0], labels=["truth", "SALAMI", "OSKAAR"])
+    top.set_yticks([2, 1, 0], labels=["truth", "Ensemble", "OSKAAR"])
     top.tick_params(length=0)
     for i, name in enumerate(names):
         top.plot([], [], "s", color=colors(i), label=name)
     top.legend(ncols=5, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), handletextpad=0.1)
     styles = {
-        "SALAMI": (BLUE, 2.2),
+        "Ensemble": (BLUE, 2.2),
         "OSKAAR": (ORANGE, 1.6),
         "repeat the last": (GREY, 1.0),
         "majority": ("0.8", 1.0),
@@ -87,7 +87,7 @@ def weather():
         wrong = runs[name].losses
         bottom.plot(dates, smooth(wrong, 120), color=color, lw=width, label=f"{name}: {wrong.mean():.2f} overall")
         print(f"  {name}: {wrong.mean():.4f}")
-    for change in learners["SALAMI"].change_points():
+    for change in learners["Ensemble"].change_points():
         bottom.axvline(dates[change.round - 1], color=BLUE, lw=0.8, ls=":")
     bottom.set(xlim=span, ylim=(0, 1.0), ylabel="wrong, last 120 days")
     bottom.legend(frameon=False, ncols=4, loc="upper right", fontsize="small")
@@ -98,14 +98,14 @@ def weather():
 def drift():
     dates, X, labels = days()
     loss = losses.ZeroOne(["drizzle", "fog", "rain", "snow", "sun"])
-    salami = SALAMI(loss)
+    ensemble = Ensemble(loss)
     figure, axes = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
-    for learner, color in ((salami, BLUE), (OSKAAR(loss), ORANGE), (RepeatLast(loss), GREY)):
+    for learner, color in ((ensemble, BLUE), (OSKAAR(loss), ORANGE), (RepeatLast(loss), GREY)):
         wrong = replay(learner, X, labels).losses
         axes.plot(dates, smooth(wrong, 90), color=color, label=type(learner).__name__)
-    for change in salami.change_points():
+    for change in ensemble.change_points():
         axes.axvline(dates[change.round - 1], color=BLUE, lw=0.8, ls=":")
-    axes.set(ylabel="wrong, last 90 days", ylim=(0, 0.9), title="dotted: changes that SALAMI found")
+    axes.set(ylabel="wrong, last 90 days", ylim=(0, 0.9), title="dotted: changes that were found")
     axes.legend(frameon=False, ncols=3)
     save(figure, "tutorials/drift.svg")
 
@@ -156,7 +156,7 @@ def rankings():
     X, orders = streams.standardised(growth[:-1]), [tuple(np.argsort(-g, kind="stable").tolist()) for g in growth[1:]]
     loss, months = losses.Kendall(14), np.asarray(jobs["month"], dtype="datetime64[D]")[2:]
     learners = {
-        "SALAMI": (SALAMI(loss), BLUE),
+        "Ensemble": (Ensemble(loss), BLUE),
         "repeat the last": (RepeatLast(loss), GREY),
         "the long-run order": (OSKAAR(loss, kernels.Constant(1.0)), "0.8"),
     }

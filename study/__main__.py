@@ -12,7 +12,7 @@ from study.streams import DATA, STREAMS
 from study.streams.entries import ROOT
 
 QUICK_STREAMS = ("iris", "synthetic-levels-change")
-QUICK_METHODS = ("SALAMI", "repeat-last", "majority", "best constant")
+QUICK_METHODS = ("Ensemble", "repeat-last", "majority", "best constant")
 QUICK_PEERS = 2
 """How many peers the quick subset has: the first of those that fit."""
 

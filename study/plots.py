@@ -28,7 +28,7 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def ranks(verdict: Verdict) -> dict[str, float]:
-    """The place of each method on a stream, 1 the best, by its distance from SALAMI on common rounds."""
+    """The place of each method on a stream, 1 the best, by its distance from the ensemble on common rounds."""
     ours = verdict.runs[OURS]
     losses = {n: -gap(ours, run) for n, run in verdict.runs.items() if run["role"] != "hindsight"}
     values = np.array(list(losses.values()))

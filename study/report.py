@@ -19,7 +19,7 @@ a run is a process of its own with one thread, at most {cap:g} CPU seconds, and 
 oskaar's learners run in blocks, with the estimates of the loop up to rounding. A tuned method has compared its
 settings on the first 20% of the stream, and the best starts again; that time is not in its figure. A run that hit
 its cap is marked with * and compared on the rounds it has done. Losses are means with 95% intervals by a block
-bootstrap; "worse" are rivals that untuned SALAMI is significantly worse than (5%, Holm over all peers and
+bootstrap; "worse" are rivals that the ensemble is significantly worse than (5%, Holm over all peers and
 baselines). The best constant in hindsight looks ahead, and is compared with nothing. Published figures come from
 other machines and other protocols.
 """
@@ -74,8 +74,8 @@ def words(verdict: Verdict) -> str:
 
 def main_table(found: Sequence[Verdict]) -> list[str]:
     """A row for each stream."""
-    names = ["OSKAAR", "SALAMI, tuned", "OSKAAR, tuned", "repeat-last", "majority", "best constant"]
-    head = ["stream", "kind", "rounds", "SALAMI, untuned", *names, "best peer, untuned", "best peer, tuned"]
+    names = ["OSKAAR", "Ensemble, tuned", "OSKAAR, tuned", "repeat-last", "majority", "best constant"]
+    head = ["stream", "kind", "rounds", "Ensemble", *names, "best peer, untuned", "best peer, tuned"]
     rows = [[*head, "lowest", "worse", "Pareto", "rounds a second", "MB", "published (best)"]]
     for verdict in found:
         ours, get = verdict.runs[OURS], verdict.runs.get
@@ -102,16 +102,16 @@ def counts(found: Sequence[Verdict]) -> list[str]:
         winner = min(others, key=lambda name: (others[name], name != OURS))
         wins[winner] = wins.get(winner, 0) + 1
     counted = ", ".join(f"{name} {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
-    lines = [f"- Untuned SALAMI has the lowest loss on {lowest} of {n} streams ({lowest / max(n, 1):.0%}; goal 90%)."]
+    lines = [f"- The ensemble has the lowest loss on {lowest} of {n} streams ({lowest / max(n, 1):.0%}; goal 90%)."]
     lines += [f"- Significantly worse than some peer or baseline on {len(worse)}: {', '.join(worse) or 'none'}."]
     lines += [f"- Off the Pareto front of loss and CPU time on {len(off)}: {', '.join(off) or 'none'}."]
-    lines += [f"- Streams won, among untuned SALAMI, peers and baselines: {counted}."]
+    lines += [f"- Streams won, among the ensemble, peers and baselines: {counted}."]
     last = [v.stream for v in found if v.repeat_last_wins]
     rest = [v for v in found if not v.repeat_last_wins]
     return [
         *lines,
         f"- Repeat-last wins on {len(last)}: {', '.join(last) or 'none'}. "
-        f"On the other {len(rest)} streams untuned SALAMI has the lowest loss on {sum(v.lowest for v in rest)}.",
+        f"On the other {len(rest)} streams the ensemble has the lowest loss on {sum(v.lowest for v in rest)}.",
     ]
 
 
@@ -132,7 +132,7 @@ def all_runs(found: Sequence[Verdict]) -> list[str]:
         lines += ["", f"### {verdict.stream}", "", f"{ours['loss']}; {ours['note']} ({ours['source']})."]
         runs = sorted(verdict.runs.items(), key=lambda item: -verdict.differences.get(item[0], 0.0))
         runs.sort(key=lambda item: float(np.mean(item[1]["losses"])))
-        rows = [["", "mean loss", "SALAMI less this", "p (Holm)", "rounds", "rounds a second", "tuning, s", "MB"]]
+        rows = [["", "mean loss", "Ensemble less this", "p (Holm)", "rounds", "rounds a second", "tuning, s", "MB"]]
         for name, run in runs:
             gap = f"{verdict.differences[name]:+.4f}" if name in verdict.differences else ""
             p = f"{verdict.adjusted[name]:.3f}" if name in verdict.adjusted else ""

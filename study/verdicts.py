@@ -13,7 +13,7 @@ import numpy as np
 
 from study.statistics import LEVEL, common, holm, interval, worse
 
-OURS = "SALAMI"
+OURS = "Ensemble"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ TUPLE = {"tuple": []}
 
 def state(nodes, root, arrays=()):
     """A file of any nodes."""
-    return together({"format": 2, "oskaar": "0", "arrays": [""] * len(arrays), "root": root, "nodes": nodes}, arrays)
+    return together({"format": 3, "oskaar": "0", "arrays": [""] * len(arrays), "root": root, "nodes": nodes}, arrays)
 
 
 def doubled(depth, kind="tuple", leaf=None):
@@ -64,7 +64,7 @@ def streamed(pieces):
 
 
 def manifest(piece, times, end):
-    return streamed([b'{"format":2,"arrays":[],"root":0,"nodes":[', *[piece * 1000] * (times // 1000), end + b"]}"])
+    return streamed([b'{"format":3,"arrays":[],"root":0,"nodes":[', *[piece * 1000] * (times // 1000), end + b"]}"])
 
 
 def in_learner(nodes, cls, attribute, make=OSKAAR):
@@ -212,7 +212,7 @@ ATTACKS = {
     "a large number": lambda: state([{"int": "0x" + "f" * 10_000_000}, {"set": [[0]] * 1000}], [1]),
     "digits": lambda: manifest(b"9" * 4000 + b",", 17_000, b"0"),
     "sizes that are no numbers": lambda: streamed(
-        [b'{"format":2,"arrays":[],"root":0,"nodes":[{"growing":[0,NaN,1e999]}]}']
+        [b'{"format":3,"arrays":[],"root":0,"nodes":[{"growing":[0,NaN,1e999]}]}']
     ),
     "many members": lambda: members(20_000),
 }

@@ -261,7 +261,7 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
     return estimates, weights, all_experts
 
 
-# ------------------------------------------------------------------ nothing given: scales, company, a scaled rate
+# ------------------------------------------------------------------ default kernels, and the ensemble
 
 
 def unit_kernels(rows):
@@ -328,8 +328,8 @@ def ridge(K, Phi, past, now, lam):
     return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), [], Phi[past]), lam)
 
 
-def company(Ks, Phi, lo, hi, lams, parts=False):
-    """Experts that never restart, at the rows lo..hi-1: [(panel, logarithm of the prior weight, estimate)].
+def static_experts(Ks, Phi, lo, hi, lams, parts=False):
+    """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
     before plus what a ridge regression with the last kernel says of the differences, the label before, and the mean.
@@ -338,11 +338,11 @@ def company(Ks, Phi, lo, hi, lams, parts=False):
     if parts:
         return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams if k > 0]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
-    said = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams]
+    found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams]
     steps = [ridge(Ks[-1], Phi - before, past, now, lam) for lam in lams if len(Ks)]
-    said += [("differences", -3.0, before[now] + step) for step in steps]
+    found += [("differences", -3.0, before[now] + step) for step in steps]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
-    return [*said, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
+    return [*found, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 
 
 def borda(n):
@@ -367,10 +367,10 @@ def mean_level(k):
     return scored
 
 
-def shares_of_panels(panels, history):
-    """What each panel, the whole first, has to say after rounds with losses history[t][panel]."""
+def shares_of_groups(candidates, history):
+    """The share of each candidate, the whole first, after rounds with losses history[t][candidate]."""
     weights, worst = [], max((max(losses) for losses in history), default=0.0)
-    for q in range(panels):
+    for q in range(candidates):
         gains = [losses[0] - losses[q] for losses in history]
         scale = (worst**2 + sum(d * d for d in gains)) ** 0.5
         z = sum(gains) / scale if scale else 0.0
@@ -378,7 +378,7 @@ def shares_of_panels(panels, history):
     return [w / sum(weights) for w in weights]
 
 
-def company_salami(
+def mixture_with_experts(
     Ks,
     Phi,
     ends,
@@ -390,80 +390,80 @@ def company_salami(
     window=None,
     lives=None,
     later=0.0,
-    guests=None,
-    guest_lams=None,
+    ridges=None,
+    ridge_lams=None,
     known=0,
     scored=None,
+    parts=False,
 ):
-    """SALAMI in company, whose panels a jury judges.
+    """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
     judge(t, g, known): Delta of the answer to the estimate g in round t, when the labels of so many rounds are known,
-        which are at least `known`; None where there is no company, or rounds are made of parts, without a jury.
-    guests: the Gram matrices of company; None is no company, and [] only the last label and the mean.
-    guest_lams: its lams; None is the same.
+        which are at least `known`; None where there is no selection.
+    parts: rounds are made of parts, and static experts are KAAR.
+    ridges: the Gram matrices of the ridge regressions; None is restarts alone, [] the last label and the mean.
+    ridge_lams: their lams; None is the same.
     later: the logarithm of the prior weight of restarts after the first.
-    scored: g by scores, where the loss has some: the whole and, of three kernels of company, the second speak so too.
+    scored: g by scores, where the loss has some: the whole and, of three ridge kernels, the second stand so too.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
-    Returns the estimates and, for each round, the weights (restarts, kinds) and those of company.
+    Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
     kinds = [(K, lam) for K in Ks for lam in lams]
-    guest_lams = lams if guest_lams is None else guest_lams
+    ridge_lams = lams if ridge_lams is None else ridge_lams
     begins, T = [0, *ends[:-1]], len(ends)
     estimates, weights, shares = np.zeros_like(Phi), [], []
-    paid, paid_by, own, verdicts = np.zeros((T, len(kinds), T)), [], [1.0], []
+    paid, paid_by, own, judged = np.zeros((T, len(kinds), T)), [], [1.0], []
     for t, (lo, hi) in enumerate(zip(begins, ends)):
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
-        visitors = [] if guests is None else company(guests, Phi, lo, hi, guest_lams, parts=judge is None)
-        panel = [0 for _ in restarts] + [name for name, _, _ in visitors]
+        static = [] if ridges is None else static_experts(ridges, Phi, lo, hi, ridge_lams, parts)
+        group = [0 for _ in restarts] + [name for name, _, _ in static]
         by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
-        said = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
-        said += [g for _, _, g in visitors]
-        said = [projected(g) if project else g for g in said]
-        prior = [later if s else 0.0 for s, _ in restarts] + [w for _, w, _ in visitors]
-        total = [paid[s, i, :t].sum() for s, i in restarts] + [
-            sum(r[v] for r in paid_by) for v in range(len(visitors))
-        ]
+        found = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
+        found += [g for _, _, g in static]
+        found = [projected(g) if project else g for g in found]
+        prior = [later if s else 0.0 for s, _ in restarts] + [w for _, w, _ in static]
+        total = [paid[s, i, :t].sum() for s, i in restarts] + [sum(r[v] for r in paid_by) for v in range(len(static))]
         rate = eta / np.mean(own) if scaled else eta
         logs = np.array(prior) - rate * np.array(total)
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
         weights.append(p[: len(restarts)].reshape(len(alive), len(kinds)))
         shares.append(p[len(restarts) :])
-        whole = sum(w * g for w, g in zip(p, said))
+        whole = sum(w * g for w, g in zip(p, found))
         own.append(mean_square(Phi[lo:hi], whole))
         paid[:, :, t] = own[-1]
-        for (s, i), g in zip(restarts, said):
+        for (s, i), g in zip(restarts, found):
             paid[s, i, t] = mean_square(Phi[lo:hi], g)
-        paid_by.append([mean_square(Phi[lo:hi], g) for g in said[len(restarts) :]])
+        paid_by.append([mean_square(Phi[lo:hi], g) for g in found[len(restarts) :]])
         estimates[lo:hi] = whole
-        if judge is not None and visitors:
-            panels = [whole]
-            for name in dict.fromkeys(panel):
-                of = [i for i in range(len(panel)) if panel[i] == name]
+        if judge is not None and static:
+            candidates = [whole]
+            for name in dict.fromkeys(group):
+                of = [i for i in range(len(group)) if group[i] == name]
                 v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
-                panels.append(sum(w * said[i] for w, i in zip(v, of)) / sum(v))
+                candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
-                panels += [scored(panels[0][0])[None]]
-                panels += [scored(panels[2][0])[None]] if len(guests) == 3 else []
-            speak = shares_of_panels(len(panels), verdicts)
-            estimates[lo:hi] = sum(w * g for w, g in zip(speak, panels))
-            verdicts.append([judge(t, g[0], max(t, known)) for g in panels])
+                candidates += [scored(candidates[0][0])[None]]
+                candidates += [scored(candidates[2][0])[None]] if len(ridges) == 3 else []
+            shares_now = shares_of_groups(len(candidates), judged)
+            estimates[lo:hi] = sum(w * g for w, g in zip(shares_now, candidates))
+            judged.append([judge(t, g[0], max(t, known)) for g in candidates])
     return estimates, weights, shares
 
 
-def untuned_salami(X, Phi, ends, judge=None, window=None, **settings):
+def ensemble(X, Phi, ends, judge=None, window=None, **settings):
     """Estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
     X, taken = [list(x) for x in X], scales_taken(ends)
     estimates, weights, shares = np.zeros_like(Phi), [], []
-    settings = {"lams": (0.05, 0.5), "later": -4.0, "guest_lams": (0.05, 0.5, 2.0), **settings}
+    settings = {"lams": (0.05, 0.5), "later": -4.0, "ridge_lams": (0.05, 0.5, 2.0), **settings}
     while len(weights) < len(ends):
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen = X[: ends[last]]
         Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[begin])]
-        asked = {"guests": Ks if window is None else [], "window": window, **settings}
-        G, p, q = company_salami(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=begin, **asked)
+        asked = {"ridges": Ks if window is None else [], "window": window, **settings}
+        G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=begin, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[begin:]

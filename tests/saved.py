@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from oskaar import OSKAAR, SALAMI, BatchILE, features, kernels, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, features, kernels, losses
 
 
 def rows(n=40, width=3, seed=5):
@@ -161,6 +161,10 @@ def learners():
         "oskaar taylor": (OSKAAR(loss, features=features.Taylor(kernels.Gaussian(2.0), 2, 3)), X, ys),
         "oskaar linear": (OSKAAR(loss, features=features.Linear()), X, ys),
         "oskaar hashing": (OSKAAR(loss, features=features.Hashing(16)), dicts, ys),
+        "ensemble": (Ensemble(loss), X, ys),
+        "ensemble budget": (Ensemble(loss, budget=6), X, ys),
+        "ensemble dicts": (Ensemble(loss, selection=False, eta=0.125), dicts, ys),
+        "ensemble own": (Ensemble(loss, k, [OSKAAR(loss), SALAMI(loss, k)]), X, ys),
         "salami": (SALAMI(loss), X, ys),
         "salami shifted": (SALAMI(loss, k, shifted=True, eta=0.125), X, ys),
         "salami kernels": (SALAMI(loss, [k, kernels.Linear() + 1.0], lam=[0.1, 1.0]), X, ys),

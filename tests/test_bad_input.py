@@ -98,7 +98,7 @@ def test_not_positive_semidefinite_in_a_replay():
     learner = OSKAAR(losses.ZeroOne(3), kernels.Rowwise(flip), lam=0.1)
     with pytest.raises(ValueError, match="positive semidefinite"):
         replay(learner, X, YS)
-    assert learner.rounds == learner._engine.solver.rounds == learner._inputs.n
+    assert learner.rounds == learner._estimator.solver.rounds == learner._inputs.n
     with pytest.raises(ValueError, match="positive semidefinite"):
         BatchILE(losses.ZeroOne(3), kernels.Rowwise(flip), lam=0.01).fit(X, YS)
 
@@ -173,7 +173,7 @@ def test_delta_that_fails_loses_nothing():
     learner.learn_one([1.0], "b")
     with pytest.raises(RuntimeError, match="no such thing"):
         learner.learn_one([2.0], "bad")
-    assert learner.rounds == learner._inputs.n == learner._engine.solver.factor.n == 2
+    assert learner.rounds == learner._inputs.n == learner._estimator.solver.factor.n == 2
     learner.learn_one([2.0], "c")
     assert learner.estimate([2.0]).shape == (3,)
 

@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, features, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, Ensemble, MostFrequent, RepeatLast, features, kernels, losses, replay
 from oskaar.cli import main
-from oskaar.learners.jury import mixed
+from oskaar.learners.selection import _mean as mixed
 from oskaar.solvers.chunks import TILE, in_turn
 from oskaar.threads import one_thread
 
@@ -106,7 +106,8 @@ LEARNERS = {
     "SALAMI, geometric": lambda loss: SALAMI(loss, KERNEL, restarts="geometric"),
     "SALAMI, one start": lambda loss: SALAMI(loss, KERNEL, restarts=None, project=False),
     "SALAMI, window": lambda loss: SALAMI(loss, KERNEL, window=11),
-    "SALAMI, company": lambda loss: SALAMI(loss, KERNEL, lam=1.0, company=True),
+    "Ensemble": Ensemble,
+    "Ensemble, kernel": lambda loss: Ensemble(loss, KERNEL),
     "SALAMI, budget": lambda loss: SALAMI(loss, KERNEL, lam=[0.1, 1.0], budget=40),
     "SALAMI, small budget": lambda loss: SALAMI(loss, [KERNEL, kernels.Linear() + 1.0], lam=1.0, budget=5),
     "SALAMI, untuned, budget": lambda loss: SALAMI(loss, budget=30),
@@ -114,7 +115,10 @@ LEARNERS = {
     "SALAMI, one start, budget": lambda loss: SALAMI(loss, KERNEL, restarts=None, budget=12),
     "SALAMI, window, budget": lambda loss: SALAMI(loss, KERNEL, window=20, budget=40),
     "SALAMI, shifted, budget": lambda loss: SALAMI(loss, KERNEL, shifted=True, budget=40),
-    "SALAMI, company, budget": lambda loss: SALAMI(loss, KERNEL, eta="scaled", budget=40, company=True),
+    "Ensemble, budget": lambda loss: Ensemble(loss, budget=30),
+    "Ensemble, kernel, budget": lambda loss: Ensemble(loss, KERNEL, budget=40),
+    "Ensemble, no selection": lambda loss: Ensemble(loss, KERNEL, selection=False, eta=0.5),
+    "Ensemble, own": lambda loss: Ensemble(loss, KERNEL, [OSKAAR(loss), SALAMI(loss, KERNEL, budget=9)]),
     "repeat-last": RepeatLast,
     "majority": MostFrequent,
 }
@@ -229,8 +233,8 @@ def check_case(case):
 @example(("SALAMI, budget", "classes", "dicts", 40, 0, 0, 0, "replay"))
 @example(("SALAMI, budget", "label kernel", "dense", 60, 5, 30, 0, "replay"))
 @example(("SALAMI, untuned, budget", "F1", "dense", 60, 0, 31, 0, "replay"))
-@example(("SALAMI, company", "classes seen", "dense", 50, 1, 30, 0, "replay"))
-@example(("SALAMI, company", "label kernel", "dense", 40, 0, 20, 0, "replay"))
+@example(("Ensemble, kernel", "classes seen", "dense", 50, 1, 30, 0, "replay"))
+@example(("Ensemble, kernel", "label kernel", "dense", 40, 0, 20, 0, "replay"))
 @example(("SALAMI, budget", "F1", "dense", 28, 0, 14, 18, "replay"))
 @example(("OSKAAR", "F1", "dense", 19, 0, 15, 2, "replay"))
 @example(("OSKAAR, reproject", "Jaccard", "dense", 47, 0, 36, 103, "replay"))

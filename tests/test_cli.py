@@ -75,7 +75,10 @@ def test_replay_is_the_replay(run):
 @pytest.mark.parametrize("chunk", ["1", "7", "64"])
 def test_chunks_change_nothing(run, chunk, tmp_path):
     out = tmp_path / "z.jsonl"
-    code, _, _ = run(tagged(), "--kernel", "gaussian:0.7", "--lam", "0.3", "--chunk", chunk, "--out", str(out))
+    code, _, _ = run(
+        *(tagged(), "--learner", "salami", "--kernel", "gaussian:0.7"),
+        *("--lam", "0.3", "--chunk", chunk, "--out", str(out)),
+    )
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     expected = replay(SALAMI(losses.F1(3), kernels.Gaussian(0.7) + 1.0, lam=0.3), X, TAGS)
     names = ["label_a", "label_b", "label_c"]
@@ -158,7 +161,8 @@ def test_few_rows_are_not_all_spent_on_guesses(run):
         (tagged(), ["--learner", "batch", "--budget", "9"], "--learner batch keeps all rows"),
         (tagged(), ["--learner", "oskaar", "--lam", "1,2"], "takes one lam"),
         (tagged(), ["--lam", "x"], "--lam must be a number"),
-        (tagged(), ["--lam", "0"], "lam must be finite and > 0"),
+        (tagged(), ["--learner", "salami", "--lam", "0"], "lam must be finite and > 0"),
+        (tagged(), ["--lam", "1"], "--lam goes with --learner salami and oskaar"),
         (tagged(), ["--kernel", "square"], "--kernel must be one of"),
         (tagged(), ["--limit", "0"], "must be a whole number >= 1"),
         (tagged(), ["--nonsense"], "unrecognized arguments: --nonsense"),
@@ -496,7 +500,9 @@ def test_bootstrap_is_wider_where_neighbours_are_alike():
 def test_demo(capsys):
     assert main(["demo", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["quarters"]["salami"][2] < result["quarters"]["oskaar"][2] < result["quarters"]["most-frequent"][2]
+    assert (
+        result["quarters"]["ensemble"][2] < result["quarters"]["oskaar"][2] < result["quarters"]["most-frequent"][2]
+    )
 
 
 def test_the_library_does_not_bring_the_command_line():

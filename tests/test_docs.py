@@ -142,3 +142,45 @@ def test_links_lead_somewhere(page):
             there = page.parent / target if target else page
             assert there.exists(), f"{page.name} links to {target}"
             assert not heading or heading in anchors(there), f"{page.name} links to {target}#{heading}"
+
+
+def test_the_map_of_the_code_names_what_is_called(tmp_path):
+    """Every function in the tables of docs/contributing.md runs in a round, a replay, a save or a load."""
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8").split("## A map of the code")[1]
+    listed = re.findall(r"^\| \d+ \|.*", text, re.M)
+    numbers = [int(row.split("|")[1]) for row in listed]
+    names = {name for name in re.findall(r"`([\w.]+)`", "\n".join(listed)) if not name.endswith(".py")}
+    called = called_by(lambda: rounds_of_an_ensemble(tmp_path / "file.oskaar"))
+    missing = {name.removeprefix("guards.") for name in names} - called
+    assert len(names) > 50
+    assert max(numbers) <= 12
+    assert missing == set()
+
+
+def rounds_of_an_ensemble(path):
+    X, ys = [[0.1 * i, (i % 3) - 1.0] for i in range(40)], [i % 2 for i in range(40)]
+    learner = oskaar.Ensemble(oskaar.losses.ZeroOne(2))
+    for x, y in zip(X[:10], ys):
+        learner.predict_one(x)
+        learner.learn_one(x, y)
+    oskaar.replay(learner, X[10:], ys[10:])
+    learner.save(path)
+    oskaar.load(path)
+
+
+def called_by(function):
+    """Names of functions that run while a function does; of methods by each class of their object; of new objects."""
+    found = set()
+
+    def note(frame, event, _):
+        if event == "call":
+            name = frame.f_code.co_name
+            classes = [cls.__name__ for cls in type(frame.f_locals.get("self")).__mro__]
+            found.update([name], classes if name == "__init__" else [f"{cls}.{name}" for cls in classes])
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return found

@@ -201,9 +201,9 @@ def test_salami_is_the_naive_mixture(shifted, rng):
 @pytest.mark.parametrize("mapped", [False, True], ids=["kernel", "features"])
 def test_salami_with_geometric_restarts(mapped, shifted, rng):
     """A restart at s lives for 4 times the largest power of 2 in s; queries of one and of many documents."""
-    xs, ys = queries(rng, rounds=30)
-    xs[7], ys[7] = rng.normal(size=(140, 2)), tuple(rng.integers(0, 3, 140).tolist())  # hedged in feature space
-    xs[20], ys[20] = rng.normal(size=(70, 2)), tuple(rng.integers(0, 3, 70).tolist())
+    xs, ys = queries(rng, rounds=30 if mapped else 22)
+    for t, n in ((7, 140), (20, 70)) if mapped else ((7, 20), (20, 9)):  # on features, 140 are hedged there
+        xs[t], ys[t] = rng.normal(size=(n, 2)), tuple(rng.integers(0, 3, n).tolist())
     loss, ends, X = losses.Documents(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
     K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
     given = {"features": features.Linear(2)} if mapped else {"kernel": kernels.Gaussian()}

@@ -21,7 +21,7 @@ import pytest
 import saved
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, losses
 from oskaar.guards import uninterrupted
 from oskaar.state import files
 from oskaar.state.encode import Encoder
@@ -251,7 +251,7 @@ class Interrupt:
         code = frame.f_code
         if "/oskaar/" not in code.co_filename or code.co_filename.endswith(("guards.py", "threads.py")):
             return None
-        if event == "call" and code.co_name in ("_update", "_append") and "learners" in code.co_filename:
+        if event == "call" and code.co_name == "_commit" and "learners" in code.co_filename:
             self.writing = self.writing or self.count
         if event == "line":
             self.count += 1
@@ -285,7 +285,7 @@ def fingerprint(learner):
         learner.regret,
         learner.surrogate_loss,
         learner.total_loss,
-        learner._torn,
+        learner._incomplete,
     )
 
 
@@ -431,7 +431,7 @@ class Injected(Exception):
             self.count += 1
             if self.count == self.at:
                 raise self
-        return self if code.co_name in ("_take_scales", "_commit", "_append") else None  # in these, at each line
+        return self if code.co_name in ("commit", "_account") else None  # in these, at each line
 
 
 def run_injected(action, at):
@@ -449,7 +449,7 @@ def run_injected(action, at):
 
 def whole(learner):
     """All of a state but how much room its arrays have."""
-    kept = {name: value for name, value in vars(learner).items() if name not in ("_lock", "_memo", "_torn")}
+    kept = {name: value for name, value in vars(learner).items() if name not in ("_lock", "_memo", "_incomplete")}
     encoder, total = Encoder(), hashlib.sha256()
     encoder.value({name: kept[name] for name in sorted(kept)}, "learner")
     for node in encoder.nodes:
@@ -485,7 +485,7 @@ def injected(name, what, most):
     for at in sorted({*range(1, calls + 1, max(1, calls // most)), *range(max(1, calls - most), calls + 1)}):
         twin = copy.deepcopy(learner)
         came_out = run_injected(lambda twin=twin: act(twin, xs, ys), at)[0]
-        if twin._torn:
+        if twin._incomplete:
             torn += 1
             assert came_out
             with pytest.raises(RuntimeError, match="half way between two states"):
@@ -529,7 +529,7 @@ class Moody:
         lambda kernel: OSKAAR(losses.ZeroOne(2), kernel),
         lambda kernel: SALAMI(losses.ZeroOne(2), kernel),
         lambda kernel: SALAMI(losses.ZeroOne(2), [saved.overlap, kernel], restarts="geometric"),
-        lambda kernel: SALAMI(losses.ZeroOne(2), kernel, company=True),
+        lambda kernel: Ensemble(losses.ZeroOne(2), kernel),
         lambda kernel: SALAMI(losses.ZeroOne(2), kernel, budget=3),
     ],
 )
@@ -737,13 +737,13 @@ def test_a_fork_while_a_thread_learns(where, monkeypatch):
     learner = OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1])
     other = OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1])
     before, pausing = learner.estimate([0.3]).tolist(), Pausing()
-    kind, name = (type(learner._inputs), "append") if where == "commit" else (OSKAAR, "_forecast")
+    kind, name = (type(learner._inputs), "append") if where == "commit" else (type(learner._estimator), "forecast")
     real = getattr(kind, name)
 
-    def stopped(self, block):
+    def stopped(self, *given):
         if threading.current_thread() is not threading.main_thread():
             pausing()
-        return real(self, block)
+        return real(self, *given)
 
     monkeypatch.setattr(kind, name, stopped)
     thread = threading.Thread(target=learner.learn_one, args=([2.0], 1))
@@ -794,7 +794,7 @@ def test_threads_that_learn_take_turns():
     for thread in threads:
         thread.join()
     assert learner.rounds == 90
-    assert learner._engine.solver.factor.n == 90
+    assert learner._estimator.solver.factor.n == 90
 
 
 def test_a_stream_refuses_what_it_did_not_learn():

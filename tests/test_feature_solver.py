@@ -9,7 +9,7 @@ from strategies import lams
 
 from oskaar import OSKAAR, SALAMI, checks, features, from_bytes, kernels, losses, replay
 from oskaar.arrays import fit_columns, spans
-from oskaar.learners import experts
+from oskaar.learners import restarts as experts
 from oskaar.solvers.kaar_features import BUFFER, COLUMNS, MANY, FeatureSolver
 from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.solvers.starts import outlives
@@ -289,7 +289,7 @@ def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     X = rng.normal(size=(T, 2))
     ys = [int(x[0] > 0) for x in X]
     learner = SALAMI(losses.ZeroOne(2), features=Turning(), lam=0.5)
-    period = learner._experts.period
+    period = learner._estimator.restarts.period
     assert 2 * period < T
     if one_by_one:
         estimates = []
@@ -309,8 +309,8 @@ def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     Phi = losses.ZeroOne(2).embed_many(ys)
     expected, _, _ = naive.salami([gram], Phi, np.arange(1, T + 1), [0.5], 0.5, project=True, lives=lives)
     np.testing.assert_allclose(estimates, expected, atol=1e-8)
-    in_use = {s // period for s in learner._experts.starts_alive}
-    assert len(learner._experts.maps[0]) == len(in_use | {T // period})
+    in_use = {s // period for s in learner._estimator.restarts.starts_alive}
+    assert len(learner._estimator.restarts.maps[0]) == len(in_use | {T // period})
 
 
 @pytest.mark.parametrize("window", [None, 100])
@@ -345,7 +345,7 @@ def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted
     X = [rng.normal(size=(n, 2)) for n in sizes]
     ys = [[int(x[0] > 0) for x in rows] for rows in X]
     learner = SALAMI(losses.PerRow(losses.ZeroOne(2)), features=Turning(), lam=[0.5, 2.0], shifted=shifted)
-    assert learner._experts.period == 8
+    assert learner._estimator.restarts.period == 8
     scales = [1.0] + [2.0 if X[t - 1][-1, 0] > 0 else 3.0 for t in (8, 16, 24)]
     rows, Phi = np.concatenate(X), np.concatenate([losses.ZeroOne(2).embed_many(y) for y in ys])
 
@@ -357,8 +357,9 @@ def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted
 
     expected = naive.salami([gram], Phi, np.cumsum(sizes), [0.5, 2.0], 0.5, not shifted, shifted, lives=lives)[0]
     np.testing.assert_allclose(np.concatenate(replay(learner, X, ys).estimates), expected, atol=1e-8)
-    assert len(learner._experts.maps[0]) == 5
-    assert learner._experts.starts[0].stack.U.shape[2] < 120  # no room is kept for rows that are never open
+    assert len(learner._estimator.restarts.maps[0]) == 5
+    stack = learner._estimator.restarts.starts[0].stack
+    assert stack.U.shape[2] < 120  # no room is kept for rows that are never open
 
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])

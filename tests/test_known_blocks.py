@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oskaar import SALAMI, features, kernels, losses, replay
-from oskaar.learners.mixture import Mixture
 from oskaar.solvers.knownblocks import lanes_of
 from oskaar.solvers.stacks import LEAST_OPEN
 
@@ -84,7 +83,7 @@ def test_between_two_chunks_a_learner_is_whole(name, chunks):
         rounds = learner.stream(X, ys)
         for _ in range(chunks):
             next(rounds)
-        assert any(solver.stack.put_off for solver in learner._experts.starts)
+        assert any(solver.stack.put_off for solver in learner._estimator.restarts.starts)
     saved, measured, asked = learners
     loop = GROWING[name]()
     loop.learn_many(X[: saved.rounds], ys[: saved.rounds])
@@ -103,7 +102,7 @@ def test_after_a_stream_nothing_is_put_off():
     asked, left = made(), made()
     for learner in (asked, left):
         learner.partial_fit(X[:half], ys[:half])
-        assert not learner._experts.starts[0].stack.put_off
+        assert not learner._estimator.restarts.starts[0].stack.put_off
     asked.predict_one(X[0])
     pickle.dumps(asked)
     a, b = (replay(learner, X[half:], ys[half:]).estimates for learner in (asked, left))
@@ -118,45 +117,3 @@ def test_lanes_are_as_few_as_can_be(intervals):
     for i, lane in enumerate(lanes):
         assert not any(lanes[j] == lane and spans[i] & spans[j] for j in range(i))
     assert len(set(lanes)) == max((sum(t in span for span in spans) for t in range(30)), default=0)
-
-
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, -2.0]), st.sampled_from([(), (-1.0, 0.5)]))
-def test_several_rounds_of_a_mixture_are_its_rounds_in_turn(seed, scaled, later, guests):
-    rng = np.random.default_rng(seed)
-    n, J, K, p = 9, 2, len(guests), 3
-    first = int(rng.integers(0, 5))
-    ends = first + rng.integers(1, 6, size=first + n) + np.arange(first + n) - first
-    ends[0] = first + n
-    alive = [[s for s in range(t + 1) if s in (0, t) or t < ends[s]] for t in range(first + n)]
-    mixture = Mixture(0.7, J, [0.0, -1.0], scaled, later, guests)
-    for t in range(first):
-        mixture = mixture.after(np.array(alive[t]), rng.random((J, len(alive[t]))), rng.random(), rng.random(K))
-    S = max(map(len, alive[first:]))
-    restarts = np.array([s + [-1] * (S - len(s)) for s in alive[first:]])
-    E, Phi = rng.normal(size=(n, J, S, p)), rng.normal(size=(n, p))
-    losses = ((Phi[:, None, None] - E) ** 2).sum(axis=3)
-    said = rng.normal(size=(n, K, p))
-    charged = ((Phi[:, None] - said) ** 2).sum(axis=2)
-    paid = []
-
-    def own(i, g):
-        paid.append(g)
-        return float(np.sum((Phi[i] - g) ** 2))
-
-    after, gains, block, logs = mixture.through(restarts, E, losses, own, said, charged, [p] * n)
-    for i in range(n):
-        here = restarts[i][restarts[i] >= 0]
-        k = len(here)
-        experts, others = mixture.shares(here)
-        mean = np.einsum("js,jsp->p", experts, E[i, :, :k])
-        np.testing.assert_allclose(block[i], mean / experts.sum(), atol=1e-10)
-        if K:
-            np.testing.assert_allclose(np.exp(logs[i, 1:] - logs[i, 0]), others / experts.sum(), atol=1e-10)
-        expected = mean + others @ said[i]
-        np.testing.assert_allclose(paid[i], expected, atol=1e-10)
-        mixture = mixture.after(here, losses[i, :, :k], float(np.sum((Phi[i] - expected) ** 2)), charged[i])
-        np.testing.assert_allclose(gains[i, :, :k], mixture.gains, atol=1e-10)
-    np.testing.assert_array_equal(after.restarts, mixture.restarts)
-    np.testing.assert_allclose(after.gains, mixture.gains, atol=1e-10)
-    np.testing.assert_allclose(after.guest_gains, mixture.guest_gains, atol=1e-10)
-    np.testing.assert_allclose(after.weights(after.restarts), mixture.weights(mixture.restarts), atol=1e-10)

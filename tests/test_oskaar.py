@@ -111,7 +111,7 @@ def test_effective_dimension(X, lam, shifted):
     if len(X):
         K = naive.gram(twin, X, X)
         expected = np.linalg.slogdet(np.eye(len(X)) + K / scale)[1]
-        assert learner._engine.solver.log_determinant() == pytest.approx(expected, abs=1e-6)
+        assert learner._estimator.solver.log_determinant() == pytest.approx(expected, abs=1e-6)
 
 
 def test_regret_bound_of_the_theorem(rng):
@@ -282,7 +282,7 @@ def test_hedged_average_is_the_mean_of_what_each_round_would_have_said(X, lam, s
         said.append(learner.estimate(x))
         learner.learn_one(row, y)
     block = learner._inputs.parse(x)
-    G = learner._engine.solver.hedged_average(learner._inputs.against(block), learner._inputs.diagonal(block))
+    G = learner._estimator.solver.hedged_average(learner._inputs.against(block), learner._inputs.diagonal(block))
     if said:
         np.testing.assert_allclose(G[0], np.mean(said, axis=0), atol=1e-10)
         assert learner.predict_average(x, hedged=True) == loss.decode(G[0])

@@ -72,7 +72,7 @@ def test_replay_across_panels(shifted, rng):
     np.testing.assert_allclose(result.losses, paid, atol=1e-10)
     np.testing.assert_allclose(result.regret, np.cumsum(paid), atol=1e-8)
     assert seen[-1] == (667, pytest.approx(np.mean(paid)))
-    assert fast._engine.solver.factor.n == 700
+    assert fast._estimator.solver.factor.n == 700
 
 
 def test_labels_seen_so_far_do_not_look_ahead(rng):

@@ -95,7 +95,7 @@ def test_salami_has_it_all(run, tmp_path):
     for section in [*SECTIONS, "Restart weights and change points", "Worst rounds"]:
         assert section in found.text
     assert list(found.figures) == ["running", "rolling", "regret", "weights", "dimension", "cost"]
-    assert f"salami {result['mean_loss']:.4f}" in found.text
+    assert f"ensemble {result['mean_loss']:.4f}" in found.text
     for name, mean in result["baselines"].items():
         assert f"{name} {mean:.4f}" in found.text
     assert re.search(
@@ -207,7 +207,7 @@ def test_names_of_learners_do_not_come_alive():
 def test_the_command_does_it_again(run, tmp_path, capsys):
     """What the page says to type gives the same numbers, also where settings came from a file."""
     config = tmp_path / "my settings.toml"
-    config.write_text("lam = [0.1, 1.0]\nstandardise = true\n")
+    config.write_text('learner = "salami"\nlam = [0.1, 1.0]\nstandardise = true\n')
     given = ["--config", str(config), "--no-baselines", "--kernel", "laplacian:2", "--limit", "90", "--json"]
     _, out, _, page = run(table(LEVELS := np.clip(np.round(X[:, 0] * 2), -3, 3).astype(int)), *given)
     assert len(set(LEVELS)) > 3
@@ -283,7 +283,7 @@ def test_control_c_reports_what_there_is(tmp_path):
     assert f"the report is {path}" in err
     found = outline(path.read_text(encoding="utf-8"))
     assert "The run was interrupted: this is of the first 110 rounds." in found.text
-    assert "salami on standard input" in found.text
+    assert "ensemble on standard input" in found.text
 
 
 def test_a_comparison(tmp_path, capsys):
@@ -347,7 +347,7 @@ def test_in_a_browser(run, tmp_path, dark):
             "light" if dark else "dark",
             "rgb(18, 52, 86)",
         ]  # the setting changed, all is redrawn
-        assert one["heading"].startswith("salami on ")
+        assert one["heading"].startswith("ensemble on ")
 
 
 @pytest.mark.skipif(browser.chromium() is None, reason="Chromium is not installed: apt-get install chromium")

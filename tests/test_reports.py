@@ -245,8 +245,8 @@ def test_salamis_effective_dimension(restarts, window):
         before = learner.to_bytes()
         found = learner.effective_dimension()
         assert learner.to_bytes() == before or restarts != "all"
-        alive = learner._alive()
-        p = learner._mixture.weights(alive)
+        alive = learner._estimator.births
+        p = learner._estimator.weights.of_restarts(alive)
         K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1.0, X[:n], X[:n])
         expected = sum(
             p[j, i] * naive.effective_dimension(K[s:, s:], lam)

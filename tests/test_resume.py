@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, losses, state
+from oskaar import OSKAAR, SALAMI, Ensemble, losses, state
 from oskaar.cli import main
 from oskaar.cli import run as runs
 from oskaar.cli.checkpoint import read_checkpoint
@@ -64,6 +64,7 @@ def named():
 
 
 RUNS = {
+    "ensemble": ("a.csv", table((X > 0).astype(int)), []),
     "salami": ("a.csv", table((X > 0).astype(int)), ["--learner", "salami"]),
     "budget": ("a.csv", table((X > 0).astype(int)), ["--budget", "12"]),
     "batch": ("a.csv", table(np.where(X[:, 0] > 0, "u", "d")), ["--learner", "batch"]),
@@ -187,7 +188,7 @@ def test_rows_that_were_read_and_not_learned_leave_no_trace(kind, here, whole):
 
 
 def test_standard_input_starts_again(here, monkeypatch, whole):
-    text = RUNS["salami"][1]
+    text = RUNS["ensemble"][1]
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, "learning", 5)
         code, _, err = quietly(["replay", "-", "--chunk", "7", "--json"], stdin=text)
@@ -196,7 +197,7 @@ def test_standard_input_starts_again(here, monkeypatch, whole):
     code, out, err = quietly(["replay", "-", "--resume", "stdin.oskaar", "--json"], stdin=text)
     assert code == 0
     assert "its first 14 rows are skipped" in err
-    assert {**settled(out), "file": ""} == {**whole("salami", "7")[0], "file": ""}
+    assert {**settled(out), "file": ""} == {**whole("ensemble", "7")[0], "file": ""}
     code, _, err = quietly(["replay", "-", "--resume", "stdin.oskaar"], stdin="\n".join(text.splitlines()[:60]))
     assert code == 2
     assert "has 59 rows and the checkpoint has read 100" in err
@@ -255,7 +256,7 @@ def test_another_file_is_refused(stopped, old, new, message):
 
 def test_a_file_that_has_grown(here):
     """A run that has ended goes on when there are more rows; its last line may have had no end."""
-    lines = RUNS["salami"][1].splitlines()
+    lines = RUNS["ensemble"][1].splitlines()
     (here / "a.csv").write_text("\n".join(lines[:111]))
     assert quietly(["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar"])[0] == 0
     (here / "a.csv").write_text("\n".join(lines))
@@ -270,7 +271,7 @@ def test_a_file_that_has_grown(here):
 
 @pytest.mark.parametrize(("every", "written"), [("14", [14, 28, 42, 50]), ("1h", [50]), ("1s", [50])])
 def test_regular_checkpoints(here, monkeypatch, every, written):
-    (here / "a.csv").write_text(RUNS["salami"][1])
+    (here / "a.csv").write_text(RUNS["ensemble"][1])
     seen, real = [], state.save
     monkeypatch.setattr(state, "save", lambda kept, path: (seen.append(kept["count"]), real(kept, path))[1])
     arguments = ["replay", "a.csv", "--limit", "50", "--chunk", "7", "--learner", "oskaar"]
@@ -285,14 +286,14 @@ def test_regular_checkpoints(here, monkeypatch, every, written):
 
 def test_a_bad_row_keeps_what_came_before_it(here):
     """The row is mended, and the run goes on."""
-    lines = RUNS["salami"][1].splitlines()
+    lines = RUNS["ensemble"][1].splitlines()
     (here / "a.csv").write_text("\n".join([*lines[:110], "1,,0,1", *lines[110:]]))
     arguments = ["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar", "--chunk", "40"]
     code, _, err = quietly(arguments)
     assert code == 2
     assert "line 111: column 'b' has no value" in err
     assert read_checkpoint("c").count == 80
-    (here / "a.csv").write_text(RUNS["salami"][1])
+    (here / "a.csv").write_text(RUNS["ensemble"][1])
     code, out, _ = quietly(["replay", "a.csv", "--resume", "c", "--json"])
     assert code == 0
     assert settled(out) == settled(quietly(["replay", "a.csv", "--learner", "oskaar", "--chunk", "40", "--json"])[1])
@@ -333,7 +334,7 @@ def test_a_full_disk_is_said(stopped, monkeypatch):
 
 def test_a_second_control_c_stops_at_once(here):
     """In the middle of learning: results so far, and no checkpoint of half a chunk."""
-    (here / "a.csv").write_text(RUNS["salami"][1])
+    (here / "a.csv").write_text(RUNS["ensemble"][1])
     with pytest.MonkeyPatch.context() as patch:
         real, calls = runs.replay, []
 
@@ -407,7 +408,7 @@ def test_damaged_and_foreign_files(stopped):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_real_control_c(here, whole):
     """A process, a signal, a second process: the answers and the numbers of one."""
-    name, text, more = RUNS["salami"]
+    name, text, more = RUNS["ensemble"]
     (here / name).write_text(text)
     program = [sys.executable, "-m", "oskaar", "replay"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -425,14 +426,14 @@ def test_a_real_control_c(here, whole):
         [*program, "-", "--resume", "c", "--json", "--out", "-"], input=text, text=True, capture_output=True
     )
     assert done.returncode == 0
-    expected, answers = whole("salami", "3")
+    expected, answers = whole("ensemble", "3")
     assert "".join(first) + done.stdout == answers.decode()
     assert {**settled(done.stderr.splitlines()[-1]), "file": ""} == {**expected, "file": ""}
 
 
 def test_killed_runs_go_on_from_the_last_checkpoint(here, whole):
     """kill -9 gives no chance to write: what the last checkpoint has is what there is."""
-    name, text, more = RUNS["salami"]
+    name, text, more = RUNS["ensemble"]
     (here / name).write_text(text)
     code = (
         "import os, oskaar.cli as c, oskaar.cli.checkpoint as k; real = k.Checkpointer.after\n"
@@ -444,7 +445,7 @@ def test_killed_runs_go_on_from_the_last_checkpoint(here, whole):
     assert read_checkpoint("c").count == 56
     assert len(Path("z").read_text().splitlines()) == 63
     assert quietly(["replay", name, "--resume", "c", "--out", "z"])[0] == 0
-    assert Path("z").read_bytes() == whole("salami", "7")[1]
+    assert Path("z").read_bytes() == whole("ensemble", "7")[1]
 
 
 def test_inspect(stopped, capsys):
@@ -458,12 +459,12 @@ def test_inspect(stopped, capsys):
     assert found["loss"] == "F1(2)"
     assert found["lam"] == [0.3]
     assert found["mean_loss"] == kept.total / 28 == kept.learner.total_loss / 28
-    assert found["experts"] == 29
+    assert found["restarts_alive"] == 29
     rounds, weights = kept.learner.restart_weights()
     best = found["heaviest_restarts"][0]
     assert best["weight"] == weights.max() == weights[list(rounds).index(best["round"])]
     assert found["bytes"] == kept.learner.cost().bytes
-    assert found["reproduce"] == "oskaar replay a.csv --lam 0.3 --chunk 7"
+    assert found["reproduce"] == "oskaar replay a.csv --learner salami --lam 0.3 --chunk 7"
     assert main(["inspect", "a.oskaar"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("a.oskaar: a checkpoint of oskaar replay, written by oskaar ")
@@ -476,21 +477,21 @@ def test_inspect(stopped, capsys):
     assert found["effective_dimension"] == learner.effective_dimension()
 
 
-def test_inspect_shows_company(here, capsys):
-    """The weights of untuned SALAMI's company: all, heaviest first, as JSON; the heaviest five for people."""
-    learner = SALAMI(losses.F1(2)).partial_fit(X[:40], (X[:40] > 0).astype(int))
+def test_inspect_shows_experts(here, capsys):
+    """The weights of the ensemble: all, heaviest first, as JSON; the heaviest five for people."""
+    learner = Ensemble(losses.F1(2)).partial_fit(X[:40], (X[:40] > 0).astype(int))
     learner.save("l")
     assert main(["inspect", "l", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["company"]
-    assert found == learner.company_weights()
+    found = json.loads(capsys.readouterr().out)["experts"]
+    assert found == learner.expert_weights()
     assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert len(found) == 14
+    assert len(found) == 16
     assert main(["inspect", "l"]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("company"))
-    assert [part.rsplit(" (", 1)[0] for part in line.removeprefix("company").strip().split("; ")] == list(found)[:5]
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("experts"))
+    assert [part.rsplit(" (", 1)[0] for part in line.removeprefix("experts").strip().split("; ")] == list(found)[:5]
     SALAMI(losses.F1(2), lam=0.3).partial_fit(X[:9], (X[:9] > 0).astype(int)).save("paper")
     assert main(["inspect", "paper"]) == 0
-    assert "company" not in capsys.readouterr().out
+    assert "experts" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["batch", "budget", "queries", "range"])

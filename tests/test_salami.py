@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 
-from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, theory
+from oskaar import OSKAAR, SALAMI, Ensemble, checks, kernels, losses, replay, theory
 from oskaar.arrays import fit_columns
-from oskaar.learners.ahead import charge
+from oskaar.learners.mixture import Mixture, _loss
 from oskaar.solvers import starts, suffix_factor
 from oskaar.solvers.cholesky import PANEL
 
@@ -114,14 +114,14 @@ def test_replay_is_the_loop_over_many_panels(restarts, T, panel, rng, monkeypatc
         slow.learn_one(x, y)
     np.testing.assert_allclose(fast.restart_weights()[1], slow.restart_weights()[1], atol=1e-9)
     if restarts != "all":
-        most = max(len(solver.factor.panels) for _, _, solver in fast._experts.solvers[0].experts)
+        most = max(len(solver.factor.panels) for _, _, solver in fast._estimator.restarts.solvers[0].experts)
         assert most == -(-T // panel)
 
 
 def test_only_the_first_start_with_one_lam_is_oskaar(rng):
     """A mixture of one expert is that expert."""
     X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
-    mixed = replay(SALAMI(losses.ZeroOne(3), lam=0.3, restarts=None, company=False), X, ys)
+    mixed = replay(SALAMI(losses.ZeroOne(3), lam=0.3, restarts=None), X, ys)
     plain = replay(OSKAAR(losses.ZeroOne(3), lam=0.3), X, ys)
     norms = np.maximum(1, np.linalg.norm(plain.estimates, axis=1, keepdims=True))
     np.testing.assert_allclose(mixed.estimates, plain.estimates / norms, atol=1e-10)
@@ -162,38 +162,42 @@ def test_follows_a_change(rng):
     assert p[(started > 190) & (started < 240)].sum() > 0.9
 
 
-class Watched(SALAMI):
+class Watched(Mixture):
     """Notes what each expert is charged, and what it would be for the estimate before projection."""
 
     def _inside(self, E, space):
         inside = super()._inside(E, space)
-        self.__dict__.setdefault("_pairs", []).append((E, inside))
+        self.pairs.append((E, inside))
         return inside
 
-    def _observe(self, ahead, i, Phi, space):
-        G = fit_columns(ahead.whole, Phi.shape[1])
-        for before, after in self._pairs:
-            if len(before) and before.shape[1] == len(Phi):
-                pair = [charge(self._shift(fit_columns(E, Phi.shape[1]), G), Phi, space) for E in (before, after)]
-                self.__dict__.setdefault("_charged", []).append(pair)
-        self._pairs.clear()
-        super()._observe(ahead, i, Phi, space)
+    def _charge(self, pending, i, labels):
+        Phi, space = labels.targets(i), labels.spaces[i + 1]
+        G = fit_columns(pending.current[2], Phi.shape[1])
+        for pair in self.pairs:
+            self.charged.append([_loss(self._charged(fit_columns(E, Phi.shape[1]), G), Phi, space) for E in pair])
+        self.pairs.clear()
+        super()._charge(pending, i, labels)
 
 
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("restarts", ["all", "geometric", None])
 @given(small_losses(), st.integers(0, 2**32 - 1), st.sampled_from([None, 3]), st.booleans())
 @settings(max_examples=10)
-def test_projection_never_raises_the_loss_of_an_expert(restarts, shifted, loss, seed, window, company):
+def test_projection_never_raises_the_loss_of_an_expert(restarts, shifted, loss, seed, window, more):
     """Inputs of all sizes and a small lam, so that estimates leave the ball; labels at random."""
     rng, labels = np.random.default_rng(seed), list(loss.labels())
-    learner = Watched(
-        loss, kernels.Linear() + 1.0, 0.01, restarts=restarts, shifted=shifted, window=window, company=company
+    kernel = kernels.Linear() + 1.0
+    learner = (
+        Ensemble(loss, kernel, selection=False)
+        if more and not shifted
+        else SALAMI(loss, kernel, 0.01, restarts=restarts, shifted=shifted, window=window)
     )
+    mixture = learner._estimator
+    mixture.__class__, mixture.pairs, mixture.charged = Watched, [], []
     for x in rng.normal(size=(10, 2)) * 10.0 ** rng.integers(-1, 2, size=(10, 1)):
         learner.learn_one(x, labels[rng.integers(len(labels))])
-    assert learner._charged
-    for before, after in learner._charged:
+    assert mixture.charged
+    for before, after in mixture.charged:
         assert (after <= before + 1e-9 * (1 + before)).all()
 
 

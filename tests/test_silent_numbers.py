@@ -10,8 +10,11 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, features, kernels, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, features, kernels, losses
 from oskaar.features import FeatureMap
+from oskaar.inputs import Compared, Inputs
+from oskaar.learners.experts import Ridges
+from oskaar.learners.labels import Labels
 
 Long = np.longdouble
 BINARY = losses.ZeroOne(2)
@@ -71,7 +74,7 @@ def rows(kind, T, size):
     return X if kind in ("smooth", "equal") else X * np.sqrt(size / (X**2).sum(axis=1).max())
 
 
-MIXED = {"eta": 1e-12, "project": False, "company": False}
+MIXED = {"eta": 1e-12, "project": False}
 MODES = {
     "exact": lambda k, z, lam: OSKAAR(BINARY, k, lam),
     "features": lambda k, z, lam: OSKAAR(BINARY, features=z, lam=lam),
@@ -83,8 +86,8 @@ MODES = {
 
 def first_expert(learner, x):
     """What KAAR since the first round says of x."""
-    ahead = learner._forecast(learner._inputs.parse(x))
-    G = ahead.experts[0][0] if isinstance(learner, SALAMI) else ahead.G
+    pending = learner._estimator.forecast(learner._inputs.parse(x), learner.space)
+    G = pending.current[0][0][0] if isinstance(learner, SALAMI) else pending.G
     return G[0]
 
 
@@ -197,7 +200,7 @@ def test_nystrom_is_right():
     for t, (x, y) in enumerate(zip(X, ys, strict=True)):
         G.append(first_expert(learner, x))
         learner.learn_one(x, y)
-        if learner._engine.map.size > len(atoms):
+        if learner._estimator.features.size > len(atoms):
             atoms.append(t)
         L = rooted(K[np.ix_(atoms, atoms)])
         Z[t, : len(atoms)] = divided(L, K[atoms, t])
@@ -208,7 +211,7 @@ def test_nystrom_is_right():
 
 
 @pytest.mark.parametrize("ratio", [1e-5, 2e-7, 1e-9, 1e-13])
-def test_batches_and_company(ratio):
+def test_batches_and_ridges(ratio):
     """Ridge regression is right, or refused, as KAAR is."""
     X = rows("offset", 40, 1 / ratio)
     ys, k = (X[:, 0] > X[:, 0].mean()).astype(int).tolist(), kernels.Linear() + 1
@@ -216,17 +219,26 @@ def test_batches_and_company(ratio):
     L = rooted(K[:39, :39] + np.eye(39, dtype=Long))
     expected = (divided(L, K[:39, 39:]).T @ divided(L, Phi[:39])).astype(float)
     batch = BatchILE(BINARY, k, lam=1 / 39)
-    company = SALAMI(BINARY, k, 1.0, eta=0.5, restarts="geometric", company=True)
+    inputs = Inputs(k)
+    ridges = Ridges(inputs, 0, None, [1.0], "linear", labels=True, differences=False)
     if ratio < 1e-8:
         with pytest.raises(ValueError, match="lam is too small"):
             batch.fit(X[:39], ys[:39])
         with pytest.raises(ValueError, match="lam is too small"):
-            company.learn_many(X, ys)
+            learned(ridges, inputs, X, ys)
         return
     np.testing.assert_allclose(batch.fit(X[:39], ys[:39]).estimate(X[39]), expected[0], atol=1e-6)
-    company.learn_many(X[:39], ys[:39])
-    said = company._guests.forecast(company._inputs.parse(X[39]), [1]).estimates
-    np.testing.assert_allclose(said[0], expected, atol=1e-6)
+    learned(ridges, inputs, X[:39], ys[:39])
+    found = ridges.forecast(Compared(inputs, inputs.parse(X[39])), None, None).estimates
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+
+
+def learned(ridges, inputs, X, ys):
+    for x, y in zip(X, ys, strict=True):
+        block = inputs.parse(x)
+        pending = ridges.forecast(Compared(inputs, block), None, None)
+        inputs.append(block)
+        ridges.commit(ridges.observe(pending, Labels(BINARY, BINARY.space(), [y], [1])))
 
 
 def test_rows_projected_again():
@@ -354,7 +366,7 @@ def kernel_learners(k):
     yield OSKAAR(losses.ZeroOne(3), k, budget=20)
     yield OSKAAR(losses.ZeroOne(3), k, budget=3)
     yield OSKAAR(losses.ZeroOne(3), features=features.Nystrom(k, 20, reproject=True))
-    yield SALAMI(losses.ZeroOne(3), k, company=True)
+    yield Ensemble(losses.ZeroOne(3), k)
     yield SALAMI(losses.ZeroOne(3), k, restarts="geometric")
     yield SALAMI(losses.ZeroOne(3), k, budget=20)
 
@@ -495,7 +507,7 @@ def test_many_are_as_one_by_one(make, name, rows):
     assert learner.score(late, ys[:14]) == pytest.approx(-np.mean(paid))
     if make is OSKAAR:
         block, ends = learner._inputs.parse_each(late)
-        each = learner._engine.each(block, ends)
+        each = learner._estimator.each(block, ends, learner.space)
         np.testing.assert_allclose(each, [learner.estimate(x) for x in late], atol=1e-9)
     assert pickle.dumps(learner) == pickle.dumps(looped)
 
@@ -639,19 +651,6 @@ def test_names_are_told_apart(tmp_path):
         learner.learn_one({"a": "b", "a=b": 1.0}, 0)
     with pytest.raises(ValueError, match="equal to itself"):
         learner.learn_one({float("nan"): 1.0}, 0)
-
-
-def test_names_of_older_files_are_text():
-    """Files from before names were told apart hold the text of each key: they go on so."""
-    learner = OSKAAR(BINARY, kernels.Linear() + 1)
-    learner.learn_many([{"0": 1.0, "1": 2.0}, {"0": -1.0, "1": 1.0}], [0, 1])
-    old = pickle.loads(pickle.dumps(learner))
-    state = {name: value for name, value in vars(old._inputs.store).items() if name != "as_text"}
-    old._inputs.store = object.__new__(type(old._inputs.store))
-    old._inputs.store.__setstate__(state)
-    np.testing.assert_array_equal(old.estimate({0: 1.0, 1: 1.0}), learner.estimate({"0": 1.0, "1": 1.0}))
-    with pytest.raises(ValueError, match="two features"):
-        old.learn_one({0: 1.0, "0": 1.0}, 1)
 
 
 def test_equal_objects_that_differ():

@@ -115,7 +115,7 @@ FREE_FORMS = [
     SALAMI(losses.ZeroOne(), lam=0.1),
     pytest.param(SALAMI(losses.ZeroOne()), marks=pytest.mark.slow),
     BatchILE(losses.ZeroOne()),
-    MultiLabelClassifier(),
+    MultiLabelClassifier(learner="oskaar"),
 ]
 
 
@@ -164,7 +164,7 @@ def test_clone(learner):
     ("kind", "given"),
     [
         (OSKAAR, {"lam": 1, "shifted": np.True_, "max_bytes": 1e9, "kernel": kernels.Linear(), "budget": 5.0}),
-        (SALAMI, {"lam": None, "window": 5.0, "restarts": "all", "budget": 3, "project": 1, "eta": 1, "shifted": 0}),
+        (SALAMI, {"lam": 2, "window": 5.0, "restarts": "all", "budget": 3, "project": 1, "eta": 1, "shifted": 0}),
         (SALAMI, {"lam": [1, 2], "kernel": [kernels.Linear(), kernels.Gaussian()], "bound": 2}),
         (BatchILE, {"lam": 1, "kernel": None}),
     ],
@@ -187,7 +187,7 @@ def test_params_by_name():
     params = SALAMI(loss, kernel, budget=4).get_params()
     assert params["loss"] is loss
     assert params["kernel"] is kernel
-    assert params["lam"] is None
+    assert params["lam"] == (0.05, 0.5)
     assert params["restarts"] == "all"
     assert params["kernel__left__lengthscale"] == 2.0
     assert params["kernel__right__value"] == 1.0
@@ -488,7 +488,7 @@ def test_vectors_are_the_learners(rng, name):
 
 def test_vectors_of_one_target_and_sparse_rows(rng):
     X = rng.normal(size=(50, 3))
-    model = VectorRegressor(lam=0.01).fit(X, X[:, 0])
+    model = VectorRegressor("oskaar", lam=0.01).fit(X, X[:, 0])
     assert model.predict(X).shape == (50,)
     assert model.score(X, X[:, 0]) > 0.9
     lowest, highest = X[:, 0].min(), X[:, 0].max()
@@ -534,7 +534,7 @@ def test_a_constant_target_and_wrong_settings():
     X = [[0.0], [1.0]]
     np.testing.assert_allclose(VectorRegressor().fit(X, [5.0, 5.0]).predict(X), 5.0)
     np.testing.assert_allclose(VectorRegressor().fit(X, [0.0, 0.0]).predict(X), 0.0, atol=1e-12)
-    with pytest.raises(ValueError, match="learner must be one of oskaar, salami, got 'ridge'"):
+    with pytest.raises(ValueError, match="learner must be one of ensemble, salami, oskaar, got 'ridge'"):
         VectorRegressor("ridge").fit(X, [0.0, 1.0])
     with pytest.raises(ValueError, match="loss must be one of f1, hamming, jaccard, got 'f2'"):
         MultiLabelClassifier("f2").fit(X, [[0, 1], [1, 0]])
@@ -543,10 +543,10 @@ def test_a_constant_target_and_wrong_settings():
 def test_classes(rng):
     X = rng.normal(size=(40, 2))
     y = np.where(X[:, 0] > 0, "up", "down")
-    model = Classifier(lam=0.1).fit(X, y)
+    model = Classifier("oskaar", lam=0.1).fit(X, y)
     assert list(model.classes_) == ["down", "up"]
     assert list(model.predict(X)) == OSKAAR(losses.ZeroOne(["down", "up"]), lam=0.1).fit(X, y).predict(X)
-    first = Classifier(lam=0.1)
+    first = Classifier("oskaar", lam=0.1)
     with pytest.raises(ValueError, match="needs classes="):
         first.partial_fit(X, y)
     first.partial_fit(X[:5], y[:5], classes=["up", "down"]).partial_fit(X[5:], y[5:])
@@ -566,7 +566,7 @@ def test_multi_label_metrics_as_they_are(rng, name, loss):
     X = rng.normal(size=(60, 4))
     Y = (X + 0.5 * rng.normal(size=X.shape) > 0).astype(int)
     Y[0] = 0
-    model = MultiLabelClassifier(name, lam=0.1).fit(X[:40], Y[:40])
+    model = MultiLabelClassifier(name, "oskaar", lam=0.1).fit(X[:40], Y[:40])
     learner = OSKAAR(loss(4), lam=0.1).fit(X[:40], Y[:40])
     Z, answers = model.predict(X[40:]), learner.predict(X[40:])
     assert Z.dtype == np.int64

@@ -168,7 +168,7 @@ def test_what_is_shared_stays_shared():
     )
     learner.learn_many(saved.rows(30), [f"{i}" for i in range(30)])
     for twin in (oskaar.from_bytes(learner.to_bytes()), pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
-        assert twin._experts.inputs is twin._inputs
+        assert twin._estimator.restarts.inputs is twin._inputs
         assert twin._space.loss is twin.loss
         assert twin._space.costs is twin._space._costs.view
         assert held(twin._space) <= 1.02 * held(learner._space)

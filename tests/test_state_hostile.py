@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, StateError, features, kernels, losses
+from oskaar import OSKAAR, SALAMI, Ensemble, StateError, features, kernels, losses
 from oskaar.learners import Predictor
 from oskaar.state import limits
 
@@ -38,6 +38,7 @@ def small(make=OSKAAR, rounds=5, xs=None, **settings):
 SMALL = {
     "oskaar": small(),
     "salami": small(SALAMI),
+    "ensemble": small(Ensemble),
     "geometric": small(SALAMI, restarts="geometric", lam=1.0),
     "budget": small(budget=3),
     "restarted budget": small(SALAMI, budget=3),
@@ -265,9 +266,9 @@ def test_an_allowed_module_is_no_way_to_others():
         ("oskaar", "OSKAAR", "rounds", 4, "as many rounds"),
         ("oskaar", "OSKAAR", "rounds", True, "rounds"),
         ("oskaar", "OSKAAR", "regret", "x", "not the state"),
-        ("oskaar", "OSKAAR", "_torn", True, "middle of a round"),
+        ("oskaar", "OSKAAR", "_incomplete", True, "middle of a round"),
         ("oskaar", "OSKAAR", "_inputs", None, "inputs"),
-        ("oskaar", "OSKAAR", "_engine", 3, "engine"),
+        ("oskaar", "OSKAAR", "_estimator", 3, "not the state"),
         ("oskaar", "OSKAAR", "loss", "F1", "loss"),
         ("oskaar", "ExactSolver", "lam", 0.0, "lam"),
         ("oskaar", "ExactSolver", "factor", None, "factor"),
@@ -282,33 +283,34 @@ def test_an_allowed_module_is_no_way_to_others():
         ("salami", "SuffixFactor", "unfolded", 77, "."),
         ("salami", "AllRestarts", "products", None, "products"),
         ("salami", "SuffixFactor", "skipped", -1, "dropped"),
-        ("salami", "SALAMI", "_mixture", None, "mixture"),
-        ("salami", "SALAMI", "_jury", None, "tally"),
-        ("salami", "SALAMI", "_jury", 3, "jury"),
-        ("salami", "SALAMI", "_guests", None, "company"),
-        ("salami", "SALAMI", "_guests", 3, "company"),
-        ("salami", "SALAMI", "_world", 3, "world"),
-        ("salami", "SALAMI", "_changes", 3, "change detector"),
+        ("salami", "SALAMI", "_estimator", None, "not the state"),
+        ("salami", "Mixture", "weights", 3, "weights"),
+        ("salami", "Mixture", "changes", 3, "change detector"),
+        ("salami", "Mixture", "rounds", 4, "as many rounds"),
+        ("salami", "Mixture", "restarts", None, "not the state"),
+        ("salami", "Weights", "gains", None, "."),
+        ("salami", "Weights", "priors", None, "."),
         ("salami", "ChangeDetector", "rate", 3, "rate"),
         ("salami", "ChangeDetector", "inside", 8, "open"),
         ("salami", "ChangeDetector", "start", -1, "start"),
         ("salami", "ChangeDetector", "blocks", None, "."),
         ("salami", "ChangeDetector", "gains", None, "."),
         ("salami", "ChangeDetector", "found", 3, "."),
-        ("salami", "Company", "ridges", None, "."),
-        ("salami", "Company", "ridges", 3, "."),
-        ("salami", "Company", "labels", False, "company"),
-        ("salami", "Company", "rounds", 77, "as many rounds"),
-        ("salami", "Company", "last", None, "one row"),
-        ("salami", "Ridges", "solvers", 3, "."),
-        ("salami", "Ridges", "kernel", 77, "."),
-        ("salami", "Jury", "sums", None, "."),
-        ("salami", "Jury", "worst", None, "not the state"),
-        ("salami", "Jury", "worst", float("inf"), "must be finite"),
+        ("ensemble", "Mixture", "experts", None, "."),
+        ("ensemble", "SelectedMixture", "mixture", 3, "mixture"),
+        ("ensemble", "SelectedMixture", "selection", 3, "selection"),
+        ("ensemble", "SelectedMixture", "groups", None, "."),
+        ("ensemble", "PastLabels", "rounds", 77, "all rounds"),
+        ("ensemble", "PastLabels", "last", None, "one row"),
+        ("ensemble", "Ridges", "solvers", 3, "."),
+        ("ensemble", "Ridges", "kernel", 77, "."),
+        ("ensemble", "Selection", "sums", None, "."),
+        ("ensemble", "Selection", "largest", None, "not the state"),
+        ("ensemble", "Selection", "largest", float("inf"), "must be finite"),
         ("geometric", "StartSolver", "rows", 4, "expert"),
-        ("restarted budget", "FeatureExperts", "maps", None, "maps"),
+        ("restarted budget", "FeatureRestarts", "maps", None, "maps"),
         ("restarted budget", "Stack", "open", 1000, "open"),
-        ("budget", "FeatureEngine", "map", None, "map"),
+        ("budget", "FeatureKaar", "features", None, "map"),
     ],
 )
 def test_states_that_no_learner_has(name, cls, attribute, value, match):
@@ -343,7 +345,8 @@ def test_memory_is_not_promised():
 
 def test_manifests_that_are_not():
     manifest, arrays = taken_apart(DATA["oskaar"])
-    refused(together({**manifest, "format": 3}, arrays), "format 3.*install a newer")
+    refused(together({**manifest, "format": 4}, arrays), "format 4.*install the oskaar")
+    refused(together({**manifest, "format": 2}, arrays), "format 2.*reads format 3")
     refused(together({**manifest, "format": 0}, arrays), "format 0")
     refused(together({**manifest, "format": "1"}, arrays), "number of its format")
     refused(together(b"[" * 100_000, []))
@@ -438,7 +441,7 @@ def test_keys_that_take_long_are_refused(kind, monkeypatch):
     """By a clock that goes on by so many seconds whenever it is asked."""
     n = 2000
     nodes = [{kind: [[i, i] for i in range(n)] if kind == "dict" else list(range(n))}, {"list": [[0], [0]]}]
-    data = together({"format": 2, "oskaar": "0", "arrays": [], "root": [1], "nodes": nodes}, [])
+    data = together({"format": 3, "oskaar": "0", "arrays": [], "root": [1], "nodes": nodes}, [])
     for seconds, match in ((0.0, "it holds a list"), (0.05, "chosen to collide")):
         clock = itertools.count(0.0, seconds)
         monkeypatch.setattr(time, "thread_time", clock.__next__)

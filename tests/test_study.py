@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from oskaar import OSKAAR, SALAMI, losses
+from oskaar import OSKAAR, SALAMI, Ensemble, losses
 from study import one
 from study.__main__ import QUICK_METHODS, QUICK_STREAMS, main
 from study.baselines import BestSoFar, ToTheLeft, best_constant
@@ -40,7 +40,7 @@ def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monke
     assert not [run for run in said["runs"] if run["status"] == "failed"]
     table = (tmp_path / "table.md").read_text()
     assert f"| {QUICK_STREAMS[1]} | ordinal | 120 |" in table
-    assert "Untuned SALAMI has the lowest loss on" in table
+    assert "The ensemble has the lowest loss on" in table
     gone = next((tmp_path / "runs").glob("*.npz"))
     before = load(gone)
     gone.unlink()
@@ -52,7 +52,7 @@ def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monke
     np.testing.assert_array_equal(load(gone)["losses"], before["losses"])
 
 
-@pytest.mark.parametrize("cls", [OSKAAR, SALAMI])
+@pytest.mark.parametrize("cls", [OSKAAR, Ensemble])
 def test_ours_are_the_loop(cls):
     stream = tiny()
     got = np.concatenate(list(all_methods()[cls.__name__].losses(stream, {}, 0)))
@@ -65,9 +65,15 @@ def test_ours_are_the_loop(cls):
 
 def test_many_rows_bring_a_budget_and_sparse_rows_stay_as_they_are():
     small, sparse = tiny(), csr_array(np.eye(4))
-    assert learner_for(SALAMI, small, {}).budget is None
-    assert learner_for(SALAMI, tiny(5_001), {}).budget == BUDGET
+    assert learner_for(Ensemble, small, {}).budget is None
+    assert learner_for(Ensemble, tiny(5_001), {}).budget == BUDGET
     assert prepared(Stream("s", "class", sparse, [0, 1, 2, 0], losses.ZeroOne(3))) is sparse
+
+
+def test_settings_of_the_ensemble_are_it_and_the_paper_with_a_kernel_or_lams():
+    made = [learner_for(Ensemble, tiny(), setting) for setting in all_methods()["Ensemble"].settings]
+    assert [type(learner) for learner in made] == [Ensemble, *[SALAMI] * 5]
+    assert all(learner.kernel is not None or learner.lam != (0.05, 0.5) for learner in made[1:])
 
 
 class Says:
@@ -213,7 +219,7 @@ def test_an_interrupted_study_goes_on_without_failures(tmp_path):
 
 
 def test_keys_change_with_what_is_run():
-    method = all_methods()["SALAMI"]
+    method = all_methods()["Ensemble"]
     keys = {specify(*what)["key"] for what in (
         ("iris", method, "default", Options()),
         ("iris", method, "tuned", Options()),

@@ -83,7 +83,7 @@ def made(method, losses, role="peer", variant="default", cpu=1.0, total=100, sta
 def test_a_capped_run_is_judged_on_its_prefix():
     """The rival is better over its 50 rounds, though its mean looks worse than ours over 100."""
     ours = [1.0] * 50 + [0.0] * 50
-    said = verdict("s", [made("SALAMI", ours, "ours"), made("slow", [0.8] * 50)])
+    said = verdict("s", [made("Ensemble", ours, "ours"), made("slow", [0.8] * 50)])
     assert said.differences["slow"] == pytest.approx(0.2)
     assert not said.lowest
     assert said.significantly_worse_than == ["slow"]
@@ -91,7 +91,7 @@ def test_a_capped_run_is_judged_on_its_prefix():
 
 
 def test_hindsight_and_our_other_methods_are_no_rivals():
-    runs = [made("SALAMI", [0.5] * 100, "ours"), made("OSKAAR", [0.1] * 100, "ours")]
+    runs = [made("Ensemble", [0.5] * 100, "ours"), made("OSKAAR", [0.1] * 100, "ours")]
     runs += [made("best constant", [0.0] * 100, "hindsight"), made("repeat-last", [0.6] * 100, "baseline")]
     said = verdict("s", runs)
     assert set(said.differences) == {"repeat-last"}
@@ -103,12 +103,12 @@ def test_hindsight_and_our_other_methods_are_no_rivals():
     ("loss", "cpu", "kept"), [(0.4, 2.0, True), (0.4, 1.0, False), (0.5, 0.9, False), (0.6, 0.1, True)]
 )
 def test_pareto(loss, cpu, kept):
-    said = verdict("s", [made("SALAMI", [0.5] * 100, "ours"), made("a", [loss] * 100, cpu=cpu)])
+    said = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("a", [loss] * 100, cpu=cpu)])
     assert said.on_front is kept
 
 
 def test_repeat_last_wins_and_failures_are_kept_apart():
-    runs = [made("SALAMI", [0.5] * 100, "ours"), made("repeat-last", [0.1] * 100, "baseline")]
+    runs = [made("Ensemble", [0.5] * 100, "ours"), made("repeat-last", [0.1] * 100, "baseline")]
     runs += [{**made("a", [], status="failed"), "error": "no"}]
     (said,) = verdicts(runs)
     assert said.repeat_last_wins
@@ -117,8 +117,8 @@ def test_repeat_last_wins_and_failures_are_kept_apart():
 
 
 def test_tuned_rivals_are_counted_apart():
-    """Untuned SALAMI beats the rival at its defaults, and not the tuned one."""
-    runs = [made("SALAMI", [0.5] * 100, "ours"), made("a", [0.6] * 100), made("a", [0.4] * 100, variant="tuned")]
+    """The ensemble beats the rival at its defaults, and not the tuned one."""
+    runs = [made("Ensemble", [0.5] * 100, "ours"), made("a", [0.6] * 100), made("a", [0.4] * 100, variant="tuned")]
     lines = [line for line in standings(runs) if "has the lowest loss on" in line and "goal" in line]
     assert [line.split(" on ")[1][:6] for line in lines] == ["1 of 1", "0 of 1"]
     assert standings(runs[:2]) == counts(verdicts(runs[:2]))

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 import oskaar
 
-INNER = {"__main__", "arrays", "guards", "inputs", "lazy", "memory", "requirements", "rows", "solvers"}
+INNER = {"__main__", "arrays", "guards", "inputs", "lazy", "memory", "requirements", "rows", "solvers", "threads"}
 """What users never name: how things are stored and solved, described in docs/how-it-works.md."""
 
 RETURNED = {
@@ -19,11 +19,16 @@ RETURNED = {
         "learners.certificate.Certificate",
         "learners.certificate.Hindsight",
         "learners.change_points.Change",
-        "learners.online.Rounds",
+        "learners.estimators.Estimator",
+        "learners.estimators.Pending",
+        "learners.labels.Labels",
+        "learners.learner.Rounds",
+        "inputs.Block",
+        "inputs.Inputs",
         "memory.Cost",
     ]
 }
-"""What public methods return and nobody has to import."""
+"""What public methods take and return and nobody has to import."""
 
 PAGE = """{title}
 {rule}
@@ -89,7 +94,7 @@ def page(name):
         if found
     ]
     groups += [
-        f"\nWhat methods return\n-------------------\n\n.. autoclass:: oskaar.{n}\n   :members:\n"
+        f"\nWhat methods take and return\n----------------------------\n\n.. autoclass:: oskaar.{n}\n   :members:\n"
         if n == RETURNED[name][0]
         else f"\n.. autoclass:: oskaar.{n}\n   :members:\n"
         for n in RETURNED.get(name, [])

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oskaar import kernels
-from oskaar.learners import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, from_bytes, load
+from oskaar.learners import OSKAAR, SALAMI, BatchILE, Ensemble, MostFrequent, RepeatLast, from_bytes, load
 from oskaar.replays import Replay, replay
 from oskaar.state.errors import StateError
 
@@ -27,6 +27,7 @@ __all__ = [
     "OSKAAR",
     "SALAMI",
     "BatchILE",
+    "Ensemble",
     "MostFrequent",
     "RepeatLast",
     "Replay",

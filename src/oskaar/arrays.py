@@ -32,10 +32,10 @@ def reach(ends: Any, start: int, rows: int) -> tuple[int, int]:
     return first, max(start + 1, int(np.searchsorted(ends, first + rows, side="right")))
 
 
-def panels(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
+def batches(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
     """Consecutive rounds in panels of at most so many rows, or of one round: the panel's span, and ends in it.
 
-    >>> panels([2, 3, 7, 8], 4)
+    >>> batches([2, 3, 7, 8], 4)
     [((0, 3), [2, 3]), ((3, 7), [4]), ((7, 8), [1])]
     """
     stops, found, i = [int(end) for end in ends], [], 0
@@ -67,8 +67,8 @@ def without_rounding(G: Array) -> Array:
     """
     if len(G) == 1 and G[0].dot(G[0]) > 1e-24 * G.shape[1]:  # so one of them is above 1e-12
         return G
-    felt = np.abs(G).max(axis=1, initial=0.0) > 1e-12
-    return G if felt.all() else np.where(felt[:, None], G, 0.0)
+    kept = np.abs(G).max(axis=1, initial=0.0) > 1e-12
+    return G if kept.all() else np.where(kept[:, None], G, 0.0)
 
 
 def fit_columns(G: Array, columns: int) -> Array:

@@ -70,13 +70,13 @@ class writing(uninterrupted):
     """A block that changes a learner, uninterrupted: after an error in it the learner is refused.
 
     >>> class Learner:
-    ...     _torn = False
+    ...     _incomplete = False
     >>> learner = Learner()
     >>> try:
     ...     with writing(learner):
     ...         raise MemoryError
     ... except MemoryError:
-    ...     learner._torn
+    ...     learner._incomplete
     True
     """
 
@@ -87,11 +87,11 @@ class writing(uninterrupted):
 
     def __enter__(self) -> None:
         super().__enter__()
-        vars(self._learner)["_torn"] = True  # not by __setattr__, which might fail with the handler in place
+        vars(self._learner)["_incomplete"] = True  # not by __setattr__, which might fail with the handler in place
 
     def __exit__(self, *error: object) -> None:
         if error[0] is None:
-            vars(self._learner)["_torn"] = False
+            vars(self._learner)["_incomplete"] = False
         super().__exit__(*error)
 
 
@@ -130,7 +130,7 @@ def locked(method: Method) -> Method:
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
-            if self._torn:
+            if self._incomplete:
                 raise RuntimeError(_TORN.format(type(self).__name__))
             return method(self, *args, **kwargs)
 

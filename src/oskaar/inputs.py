@@ -89,8 +89,8 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def fits(self, x: Any) -> bool:
-        """Whether an array is a row that needs no conversion; one whose square overflows is looked at by `parse`."""
-        return x.shape == (self.width,) and x.dtype == np.float64 and math.isfinite(x.dot(x))
+        """Whether an array is a row that needs no conversion."""
+        return x.shape == (self.width,) and x.dtype == np.float64 and bool(np.isfinite(x).all())
 
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)
@@ -170,7 +170,6 @@ class DictStore(SparseStore):
     def __init__(self) -> None:
         super().__init__(0)
         self.names: dict[Any, int] = {}
-        self.as_text = False
 
     def parse(self, xs: Sequence[Any]) -> Block:
         """A CSR array over the names known so far and the new ones."""
@@ -181,7 +180,7 @@ class DictStore(SparseStore):
             if not isinstance(x, dict):
                 raise TypeError(f"x must be a dict, as the first row was, got {type(x).__name__}.")
             for key, value in x.items():
-                name, number = _feature(str(key) if self.as_text else key, value)
+                name, number = _feature(key, value)
                 if name not in names:
                     names = {**names, name: len(names)} if names is self.names else names
                     names.setdefault(name, len(names))
@@ -197,10 +196,6 @@ class DictStore(SparseStore):
         super().adopt(block)
         assert block.names is not None
         self.names = block.names
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__dict__.setdefault("as_text", True)  # older files have the text of each key in its place
 
 
 class ObjectStore(Store):
@@ -401,6 +396,27 @@ class Inputs:
         if _not_numbers(first) and not any(isinstance(kernel, Kernel) for kernel in self.kernels):
             return ObjectStore()
         return DenseStore(_numbers([first]).shape[1])
+
+
+class Compared:
+    """Rows to come, and their kernel values with each other and with the rows that are kept, computed once each."""
+
+    def __init__(self, inputs: Inputs, block: Block) -> None:
+        self.inputs, self.block = inputs, block
+        self._against: dict[int, Array] = {}
+        self._corner: dict[int, Array] = {}
+
+    def against(self, which: int) -> Array:
+        """k(block, X) by one of the kernels."""
+        if which not in self._against:
+            self._against[which] = self.inputs.against(self.block, which)
+        return self._against[which]
+
+    def corner(self, which: int) -> Array:
+        """k(block, block) by one of the kernels."""
+        if which not in self._corner:
+            self._corner[which] = self.inputs.corner(self.block, which)
+        return self._corner[which]
 
 
 def _store_like(block: Block) -> Store:

@@ -10,7 +10,7 @@ import numpy as np
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.inputs import as_rounds
 from oskaar.learners.base import as_labels, require_same_length
-from oskaar.learners.online import OnlineLearner, Rounds
+from oskaar.learners.learner import OnlineLearner, Rounds
 from oskaar.losses import Loss
 
 
@@ -80,7 +80,7 @@ def replay(
 ) -> Replay:
     """Predict, then learn, each round of a stream in turn; the learner ends as if it had run the loop.
 
-    An oskaar learner runs in blocks: the factorisation of all rounds is one Cholesky, so T rounds of honest
+    An oskaar learner runs in blocks: the factorisation of all rounds is one Cholesky, so T rounds of
     predict-then-learn cost about one batch fit, and memory is the learner's own. Its numbers equal the
     loop's to 1e-10, and none depends on its own label or on a later one, to the last bit. Any other object
     with `predict_one` and `learn_one` (a River model, a baseline) is run in a loop, with its answers judged

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar import OSKAAR, SALAMI, MostFrequent, RepeatLast, losses, replay
+from oskaar import OSKAAR, Ensemble, MostFrequent, RepeatLast, losses, replay
 from oskaar.cli.console import table
 
 ROUNDS, TAGS, NUMBERS = 800, 6, 4
@@ -36,16 +36,16 @@ def run(options: Any) -> int:
     """Print the mean loss of each quarter."""
     X, ys = made()
     loss = losses.F1(TAGS)
-    salami = SALAMI(loss)
+    ensemble = Ensemble(loss)
     learners = {
-        "salami": salami,
+        "ensemble": ensemble,
         "oskaar": OSKAAR(loss, lam=0.5),
         "most-frequent": MostFrequent(loss),
         "repeat-last": RepeatLast(loss),
     }
     found = {name: replay(learner, X, ys, loss=loss).losses for name, learner in learners.items()}
     quarters = {name: [float(part.mean()) for part in np.split(each, 4)] for name, each in found.items()}
-    changes = [change.round for change in salami.change_points()]
+    changes = [change.round for change in ensemble.change_points()]
     if options.json:
         print(json.dumps({"rounds": ROUNDS, "quarters": quarters, "change_points": changes}))
         return 0
@@ -53,6 +53,6 @@ def run(options: Any) -> int:
     print("Mean F1 loss (0 is best) of each quarter, every answer given before its label was seen:\n")
     rows = [[name, *(f"{q:.3f}" for q in each)] for name, each in quarters.items()]
     print("\n".join(table([["", "1st", "2nd", "3rd", "4th"], *rows])))
-    print(f"\nSALAMI noticed a change at round {', '.join(map(str, changes)) or 'none'}.")
+    print(f"\nThe ensemble found a change at round {', '.join(map(str, changes)) or 'none'}.")
     print("Your own file:  oskaar replay FILE --y COLUMNS     what y can be:  oskaar losses")
     return 0

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from oskaar import OSKAAR, SALAMI
+from oskaar import OSKAAR, SALAMI, Ensemble
 from oskaar.cli.checkpoint import Checkpoint, read_state
 from oskaar.cli.options import defaults
 from oskaar.cli.settings import command_line
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.learner import OnlineLearner
 from oskaar.memory import readable
 
 HEAVIEST = 5
@@ -65,26 +65,28 @@ def about_learner(learner: Any) -> dict[str, Any]:
     if not isinstance(learner, OnlineLearner):
         return found
     cost = learner.cost()
-    found |= {"kernel": repr(learner.kernel) if learner.kernel is not None else "the default"}
+    kernel = getattr(learner, "kernel", None)
+    found |= {"kernel": repr(kernel) if kernel is not None else "the default"}
     found |= {"rounds": learner.rounds, "bytes": cost.bytes, "operations_a_round": cost.operations}
     found["mean_loss"] = learner.total_loss / learner.rounds if learner.rounds else None
     if isinstance(learner, OSKAAR):
         found["effective_dimension"] = learner.effective_dimension()
-    if isinstance(learner, SALAMI):
+    if isinstance(learner, (SALAMI, Ensemble)):
         found |= _mixture(learner)
     return found
 
 
-def _mixture(learner: SALAMI) -> dict[str, Any]:
+def _mixture(learner: SALAMI | Ensemble) -> dict[str, Any]:
     rounds, weights = learner.restart_weights()
     heaviest = np.argsort(-weights, kind="stable")[:HEAVIEST]
-    return {
-        "lam": list(learner.lams),
-        "experts": int(len(rounds) * learner.expert_weights().size),
+    found: dict[str, Any] = {
+        "restarts_alive": len(rounds),
         "heaviest_restarts": [{"round": int(rounds[i]), "weight": float(weights[i])} for i in heaviest],
-        "company": dict(sorted(learner.company_weights().items(), key=lambda item: -item[1])),
         "change_points": [change.round for change in learner.change_points()],
     }
+    if isinstance(learner, SALAMI):
+        return {"lam": list(learner.lams), **found}
+    return {**found, "experts": dict(sorted(learner.expert_weights().items(), key=lambda item: -item[1]))}
 
 
 def _written(path: str) -> dict[str, Any]:
@@ -105,9 +107,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if "heaviest_restarts" in found:
         restarts = [f"round {r['round']} ({r['weight']:.3f})" for r in found["heaviest_restarts"]]
         found["heaviest_restarts"] = ", ".join(restarts)
-    if found.get("company"):
-        heaviest = list(found["company"].items())[:HEAVIEST]
-        found["company"] = "; ".join(f"{name} ({weight:.3f})" for name, weight in heaviest)
+    if found.get("experts"):
+        heaviest = list(found["experts"].items())[:HEAVIEST]
+        found["experts"] = "; ".join(f"{name} ({weight:.3f})" for name, weight in heaviest)
     shown = {name.replace("_", " "): _shown(value) for name, value in found.items() if value not in (None, [], {})}
     width = max(map(len, shown))
     return [*lines, *(f"{name.ljust(width)}  {text}" for name, text in shown.items())]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from oskaar import OSKAAR, SALAMI, BatchILE, kernels
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
 from oskaar.losses import Loss
 from oskaar.tabular import ReadError
 from oskaar.tabular.schema import split
 
 KERNELS = ("gaussian", "laplacian", "matern", "linear", "polynomial", "cosine")
-LEARNERS = ("salami", "oskaar", "batch")
+LEARNERS = ("ensemble", "salami", "oskaar", "batch")
 
 
 def make_kernel(text: str | None, width: int | None) -> Any:
@@ -42,9 +42,13 @@ def make_learner(name: str, loss: Loss, options: Any, width: int | None) -> Any:
     kernel = make_kernel(options.kernel, width)
     lams = numbers("--lam", options.lam) if options.lam is not None else None
     bytes_ = int(options.max_bytes) if options.max_bytes else None
+    if name == "ensemble":
+        if lams:
+            raise ReadError("--lam goes with --learner salami and oskaar: the ensemble mixes several of its own.")
+        return Ensemble(loss, kernel, budget=options.budget, max_bytes=bytes_)
     if name == "salami":
-        lam = lams[0] if lams and len(lams) == 1 else lams
-        return SALAMI(loss, kernel, lam=lam, budget=options.budget, max_bytes=bytes_)
+        grid: Any = {"lam": lams} if lams else {}
+        return SALAMI(loss, kernel, budget=options.budget, max_bytes=bytes_, **grid)
     if lams and len(lams) > 1:
         raise ReadError(f"--learner {name} takes one lam, got {options.lam}: salami mixes several.")
     if name == "oskaar":
@@ -52,7 +56,7 @@ def make_learner(name: str, loss: Loss, options: Any, width: int | None) -> Any:
     if name != "batch":
         raise ReadError(f"--learner must be one of {', '.join(LEARNERS)}, got {name!r}.")
     if options.budget:
-        raise ReadError("--learner batch keeps all rows: --budget goes with salami and oskaar.")
+        raise ReadError("--learner batch keeps all rows: --budget goes with ensemble, salami and oskaar.")
     return Refitted(BatchILE(loss, kernel, lam=lams[0] if lams else 1e-3))
 
 

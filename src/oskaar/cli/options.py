@@ -33,7 +33,7 @@ def parser() -> Parser:
         "replay", help="predict and learn, row after row of a file, and say how well it went"
     )
     _stream(replay)
-    replay.add_argument("--learner", default="salami", help="salami (default), oskaar or batch")
+    replay.add_argument("--learner", default="ensemble", help="ensemble (default), salami, oskaar or batch")
     replay.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
     replay.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
     replay.add_argument(
@@ -60,7 +60,9 @@ def parser() -> Parser:
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
     _stream(compare)
     compare.add_argument(
-        "--learner", default="salami,oskaar", help="several, with commas: salami, oskaar, batch, river-knn, ..."
+        "--learner",
+        default="ensemble,oskaar",
+        help="several, with commas: ensemble, salami, oskaar, batch, river-knn, ...",
     )
     compare.add_argument(
         "--river",
@@ -134,7 +136,7 @@ def defaults(command: str) -> dict[str, Any]:
     """What the options of a command are where they are not given.
 
     >>> defaults("replay")["learner"]
-    'salami'
+    'ensemble'
     """
     return vars(parser().parse_args([command, *(["-"] if command == "inspect" else [])]))
 

@@ -27,7 +27,7 @@ class Predictor(Parameters, ABC):
     _lock: Any
     """One thread at a time."""
 
-    _torn = False
+    _incomplete = False
     """Whether an error came in the middle of learning a round."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102

@@ -1,4 +1,4 @@
-"""Baselines that ignore the input: honest company for every figure.
+"""Baselines that ignore the input, to compare every figure with.
 
 Where a round is made of parts whose rows have labels of their own (sequences, mini-batches), these are what is
 repeated and counted: rounds differ in length, and hardly any two have one label.

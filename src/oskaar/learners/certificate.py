@@ -63,7 +63,7 @@ class Certificate:
     """What decoding that is not exact may have cost; 0 for most losses."""
     hindsight: Hindsight | None = None
     """None where no theorem is known: features and budgets, windows, a large or scaled eta, rounds of several rows,
-    SALAMI shifted, not projected or in company, whose jury moves the estimate.
+    SALAMI shifted or not projected, an ensemble with selection.
     """
     delay_drift: float = 0.0
     """What the surrogate loss has more than that of the estimates when the labels came; 0 where none was late."""

@@ -31,7 +31,7 @@ The test knows the losses of experts alone: neither the weights of the mixture n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,39 +93,23 @@ class ChangeDetector:
     restarts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     gains: Array = field(default_factory=lambda: np.zeros(0))
 
-    def after(self, rounds: int, restarts: Any, losses: Array) -> ChangeDetector:
+    def after(self, rounds: int, restarts: NDArray[np.int64], losses: Array) -> ChangeDetector:
         """When so many rounds are over, and kinds of experts by restarts (J, S), oldest first, had these losses."""
-        return self.through(rounds - 1, restarts[None], losses[None])
-
-    def through(self, rounds: int, restarts: Any, losses: Array) -> ChangeDetector:
-        """`after` for rounds that follow `rounds`: restarts (n, S), -1 where there is none, and losses (n, J, S)."""
-        paid = _mean([losses[:, j] for j in range(losses.shape[1])])
-        alive, now = restarts >= 0, rounds + np.arange(len(paid))
-        reference = np.argmax(alive & (restarts >= self.start), axis=1)
-        rows = np.arange(len(paid))
-        old = paid[rows, reference]
-        young = _mean([paid[rows, (alive & (restarts <= (now - h)[:, None])).sum(axis=1) - 1] for h in AGES])
-        ready = now - restarts[rows, reference] >= YOUNGEST
-        names, gains = self._gained(restarts, alive, old[:, None] - paid)
-        blocks, total, inside = list(self.blocks), self.open, self.inside
-        for i in np.flatnonzero(ready).tolist():
-            total, inside = total + float(old[i] - young[i]), inside + 1  # (1)
-            if inside < BLOCK:
-                continue
-            blocks, total, inside = [*blocks[1 - KEPT :], total / BLOCK], 0.0, 0
-            if len(blocks) * BLOCK * self.rate < QUIET:
-                continue
+        now, paid = rounds - 1, _mean(list(losses))
+        reference = int(np.searchsorted(restarts, self.start)) % len(restarts)
+        gains = self._aligned(restarts) + (paid[reference] - paid)
+        if now - restarts[reference] < YOUNGEST:
+            return replace(self, restarts=restarts, gains=gains)
+        young = [paid[place - 1] for place in np.searchsorted(restarts, [now - h for h in AGES], side="right")]
+        total, inside = self.open + float(paid[reference] - _mean(young)), self.inside + 1  # (1)
+        if inside < BLOCK:
+            return replace(self, open=total, inside=inside, restarts=restarts, gains=gains)
+        blocks = (*self.blocks[1 - KEPT :], total / BLOCK)
+        if len(blocks) * BLOCK * self.rate >= QUIET:
             p, last = shift(np.array(blocks))
             if p <= BLOCK * self.rate / 4:
-                here = np.searchsorted(names, restarts[i, alive[i]])
-                alarm = self._alarm(int(now[i]), names[here], gains[i + 1, here], last * BLOCK, p)
-                return alarm.through(rounds + i + 1, restarts[i + 1 :], losses[i + 1 :])
-        if len(paid):
-            here = np.searchsorted(names, restarts[-1, alive[-1]])
-            names, gains = names[here], gains[:, here]
-        return ChangeDetector(
-            self.rate, self.found, self.start, tuple(blocks), total, inside, names, np.array(gains[-1])
-        )
+                return self._alarm(now, restarts, gains, last * BLOCK, p)
+        return replace(self, blocks=blocks, open=0.0, inside=0, restarts=restarts, gains=gains)
 
     def check_state(self) -> None:
         """Refuse a detector from a file that no learner could have."""
@@ -141,19 +125,13 @@ class ChangeDetector:
         rising = self.restarts.dtype == np.int64 and (np.diff(self.restarts) > 0).all()
         state.require(fit and rising, "each restart must have a gain")
 
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        """Files of earlier versions have the changes alone."""
-        self.__dict__.update({**vars(ChangeDetector()), **attributes})
-
-    def _gained(self, restarts: Any, alive: NDArray[np.bool_], more: Array) -> tuple[NDArray[np.int64], Array]:
-        """Restarts, and what each has gained (1 + n, restarts) before and after each round."""
-        names = restarts[0, alive[0]] if len(restarts) == 1 else np.unique(np.append(self.restarts, restarts[alive]))
-        gains = np.zeros((1 + len(restarts), len(names)))
-        before = np.isin(self.restarts, names, assume_unique=True)
-        gains[0, np.searchsorted(names, self.restarts[before])] = self.gains[before]
-        row, place = np.nonzero(alive)
-        gains[1 + row, np.searchsorted(names, restarts[row, place])] = more[row, place]
-        return names, np.cumsum(gains, axis=0)
+    def _aligned(self, restarts: NDArray[np.int64]) -> Array:
+        """The gains so far of the restarts that are there now; those that are new have 0."""
+        gains, place = np.zeros(len(restarts)), np.searchsorted(restarts, self.restarts)
+        here = place < len(restarts)
+        here[here] = restarts[place[here]] == self.restarts[here]
+        gains[place[here]] = self.gains[here]
+        return gains
 
     def _alarm(self, now: int, restarts: Any, gains: Array, last: int, p: float) -> ChangeDetector:
         """A change at the restart with the largest gain, of those that began at about the blocks that stand out."""
@@ -199,10 +177,9 @@ def _variance(c: Array, m: Any) -> tuple[Array, Array]:
     return squares / (m - 1), (1 + r) / (1 - r)
 
 
-def _mean(terms: list[Array]) -> Array:
-    """The mean, added up in order: the same to the last bit for one round and for many."""
+def _mean(terms: list[Any]) -> Any:
+    """The mean, added up in order."""
     total = terms[0]
     for term in terms[1:]:
         total = total + term
-    mean: Array = total / len(terms)
-    return mean
+    return total / len(terms)

@@ -1,259 +1,280 @@
-r"""Where SALAMI's experts come from: restarts on kernel values, or on features in constant memory.
+r"""Experts that have seen every round and never restart, for a mixture (`learners.mixture`).
 
-Kinds of experts are ordered by kernel, then lam. `begin` makes the rounds to come, a block for each solver, and
-changes nothing; `commit` learns them.
+- **Ridges**: ridge regression with a kernel or a feature map and each lam. It is KAAR without the factor lam / s,
+  which decoding ignores and the weights of a mixture do not. Where rounds are made of parts they are KAAR. With
+  `differences` also phi(y_{t-1}) + what ridge regression says of phi(y_t) - phi(y_{t-1}), for labels that move in
+  steps. The estimate is linear in the labels, so that one solver has both, with targets (phi_1, lag_1, phi_2, lag_2,
+  ...) by coordinate.
+- **PastLabels**: the last label, and the mean of all labels, whatever x is.
+- **OwnExpert**: a learner or an estimator of one's own.
+
+`forecast` changes nothing; `observe` takes the label of a round, `commit` learns.
+Equivalent to tests/naive.py::static_experts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oskaar import state
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
-from oskaar.inputs import Block, Inputs
+from oskaar.guards import give_lock
+from oskaar.inputs import Block, Compared, Inputs
+from oskaar.learners.labels import Labels
+from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Space
-from oskaar.solvers.all_restarts import CHUNK, AllRestarts
-from oskaar.solvers.cholesky import PANEL
-from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.stacks import MOST_OPEN
-from oskaar.solvers.starts import StartSolver
+from oskaar.solvers.exact import ExactSolver
+from oskaar.solvers.kaar_features import FeatureSolver
 
-RENEWAL, SOONEST = 16, 128
-"""A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
+UNLIMITED = 2**31
+"""Rows of a chunk, for experts that set no limit."""
 
 
-@dataclass
-class Begun:
-    """Rounds to come: a block of each solver, and the maps that have seen them."""
+@dataclass(frozen=True)
+class PendingRidges:
+    """Rounds to come: estimates (K, rows, p), a forecast of each solver, the map after them, and their targets."""
 
-    blocks: list[Any]
-    maps: Any = None
+    estimates: Array
+    forecasts: list[Any]
+    features: FeatureMap | None
+    targets: Array | None
+    chunk: bool
 
 
-class KernelExperts:
-    """All rows, or those of a window, are kept.
+class Ridges:
+    """Ridge regressions with one kernel, or one feature map, and each lam.
 
-    kernels: with so many of the kernels of the inputs, the first ones; None is all.
+    kernel: the place of the kernel among those of the inputs; features: a map in its place.
+    name: what the kernel is called; labels: whether a round is one row, with one label.
     """
-
-    advice = "give window= or budget=, or raise the limit"
 
     def __init__(
         self,
         inputs: Inputs,
+        kernel: int,
+        features: FeatureMap | None,
         lams: list[float],
-        restarts: str | None,
-        window: int | None,
-        kernels: int | None = None,
+        name: str,
+        labels: bool,
+        differences: bool,
     ) -> None:
-        self.inputs, self.lams, self.restarts, self.window = inputs, lams, restarts, window
-        self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels[:kernels] for lam in lams]
+        self.inputs, self.kernel, self.features, self.labels = inputs, kernel, features, labels
+        self.differences = differences and labels
+        kind: Any = ExactSolver if features is None else FeatureSolver
+        self.solvers: list[Any] = [kind(lam) for lam in lams]
+        self.names = [f"ridge, {name}, lam {lam:g}" for lam in lams]
+        self.groups = [name for _ in lams]
+        if self.differences:
+            self.names += [f"differences, {name}, lam {lam:g}" for lam in lams]
+            self.groups += ["differences" for _ in lams]
+        self.last = np.zeros((1, 0))
 
-    def _solver(self, lam: float) -> AllRestarts | StartSolver:
-        if self.restarts == "all":
-            return AllRestarts(lam, self.window)
-        return StartSolver(lam, self.window, first_only=self.restarts is None)
+    def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingRidges:
+        """One round, or several whose labels are known, each after the labels of those before it."""
+        rows, after = self._rows(compared)
+        if labels is None:
+            made = [solver.forecast(*rows) for solver in self.solvers]
+            return PendingRidges(self._estimates(made, None), made, after, None, chunk=False)
+        targets = self._targets(labels.Phi)
+        made = [solver.forecast_chunk(*rows, targets, labels.ends) for solver in self.solvers]
+        return PendingRidges(self._estimates(made, labels.Phi), made, after, labels.Phi, chunk=True)
 
-    @property
-    def room(self) -> int:
-        """How many rows the next chunk may have."""
-        return CHUNK if self.restarts == "all" else 1
+    def observe(self, pending: PendingRidges, labels: Labels) -> PendingRidges:
+        """The label of a round."""
+        return replace(pending, targets=labels.Phi)
 
-    @property
-    def starts_alive(self) -> NDArray[np.int64]:
-        """The rounds, counted from 0, at which the experts started."""
-        starts: NDArray[np.int64] = self.solvers[0].starts_alive
-        return starts
+    def commit(self, pending: PendingRidges) -> None:
+        """Learn rounds that were observed."""
+        assert pending.targets is not None
+        targets = self._targets(pending.targets)
+        for solver, forecast in zip(self.solvers, pending.forecasts, strict=True):
+            if pending.chunk:
+                solver.append(forecast)
+            else:
+                solver.update(forecast, targets)
+        self.features = pending.features
+        if self.differences:
+            self.last = pending.targets[-1:]
 
-    @property
-    def operations(self) -> int:
-        """About how many operations a round takes."""
-        n = self.inputs.n
-        experts = 1 if self.restarts == "all" else max(1, len(self.starts_alive)) // 2
-        return len(self.solvers) * 4 * n * n * experts
+    room = UNLIMITED
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        n = self.inputs.n
-        if self.restarts != "all":
-            return sum(solver.growth(rows) + 8 * 8 * (n + rows) for solver in self.solvers)
-        panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 256 * (n + rows))
-
-    @property
-    def kinds(self) -> int:
-        """How many kinds of experts there are: kernels times lams."""
-        return len(self.solvers)
-
-    def begin(self, chunk: Block, ends: Any, targets: Array | None) -> Begun:
-        """Rounds to come."""
-        blocks: list[Any] = []
-        for which in range(len(self.solvers) // len(self.lams)):
-            B, D = self.inputs.against(chunk, which).T, self.inputs.corner(chunk, which)
-            mine = self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
-            blocks += [solver.begin(B, D, ends) for solver in mine]
-        return Begun(blocks)
-
-    def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind."""
-        return [block.estimates(i) for block in begun.blocks]
-
-    def everything(self, begun: Begun) -> None:
-        """Estimates come one round at a time."""
-        return
-
-    def commit(self, begun: Begun) -> None:
-        """Learn rounds whose targets were observed."""
-        for solver, block in zip(self.solvers, begun.blocks, strict=True):
-            solver.commit(block)
-
-    def settle(self) -> None:
-        """Nothing is put off."""
-
-    def tidy(self, block: Block) -> None:
-        """Forget rows that no expert uses, after the rows of a round were kept."""
-        self.inputs.forget(self.inputs.n - self.solvers[0].rows)
-
-    def check_state(self, rounds: int) -> None:
-        """Refuse experts from a file that do not fit their inputs."""
-        kernels = len(self.solvers) // len(self.lams)
-        state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each expert")
-        state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each expert")
-        for solver in self.solvers:
-            state.require_kind(solver, (AllRestarts, StartSolver), "a solver")
-            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
-            state.require(solver.rows == self.inputs.n, "each solver must have as many rows as there are")
-
-
-class FeatureExperts:
-    """Restarts on features. New experts take a new version of a map that is full: features follow the world."""
-
-    advice = "take a smaller budget, or raise the limit"
-
-    def __init__(
-        self,
-        inputs: Inputs,
-        maps: list[FeatureMap],
-        lams: list[float],
-        restarts: str | None,
-        window: int | None,
-    ) -> None:
-        self.inputs, self.lams, self.parts = inputs, lams, inputs.parts
-        self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
-        self.originals = maps
-        first_only = restarts is None
-        self.starts = [FeatureStarts(lams, window, first_only) for _ in maps]
-        self.alone = first_only and window is not None
-        budgets = [m.dim for m in maps if m.renews and not first_only]
-        self.recent = max(budgets, default=0)
-        self.period = 2 ** int(np.ceil(np.log2(max(RENEWAL * self.recent, SOONEST))))
-        self.rounds = 0
-
-    @property
-    def room(self) -> int:
-        """How many rows the next chunk may have; it ends where a new version may begin."""
-        if self.alone or self.parts:
-            return 1
-        until_folded = min(solver.stack.room - solver.stack.open for solver in self.starts)
-        return int(min(until_folded, self.period - self.rounds % self.period))
-
-    @property
-    def kinds(self) -> int:
-        """How many kinds of experts there are: maps times lams."""
-        return len(self.starts) * len(self.lams)
-
-    @property
-    def starts_alive(self) -> NDArray[np.int64]:
-        """The rounds, counted from 0, at which the experts started."""
-        return self.starts[0].starts_alive
+        if self.features is None:
+            return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
+        full, dim = self.features.full, int(self.solvers[0].dim)
+        D = dim if full else dim + rows
+        return sum(int(s.growth(rows, full)) for s in self.solvers) + 8 * 3 * (D * D - dim * dim)
 
     @property
     def operations(self) -> int:
         """About how many operations a round takes."""
-        sizes = [(len(s.starts_alive) * len(self.lams), s.stack.Gram.shape[1]) for s in self.starts]
-        return sum(experts * (5 * D**2 + 2 * D**3 // MOST_OPEN) for experts, D in sizes)
+        sizes = [s.factor.n if self.features is None else 3 * s.dim for s in self.solvers]
+        return sum(n * n for n in sizes)
+
+    def check_state(self, inputs: Inputs, rounds: int) -> None:
+        """Refuse regressions from a file that have not seen the rows there are."""
+        state.require(self.inputs is inputs, "the regressions must have the learner's inputs")
+        state.require(
+            self.features is not None or self.kernel in range(len(inputs.kernels)), "a kernel of the inputs"
+        )
+        state.require(isinstance(self.last, np.ndarray) and self.last.shape[0] == 1, "the last label is one row")
+        for solver in self.solvers:
+            state.require_kind(solver, ExactSolver if self.features is None else FeatureSolver, "a solver")
+            known = solver.factor.n == inputs.n if self.features is None else solver.rounds == rounds
+            state.require(known, "each regression must have as many rows as there are")
+
+    def _rows(self, compared: Compared) -> tuple[tuple[Array, ...], FeatureMap | None]:
+        """What the solvers have to know of rows to come, and the map that has seen them."""
+        if self.features is None:
+            return (compared.against(self.kernel), compared.corner(self.kernel)), None
+        Z, after = self.features.seen(compared.block.rows)
+        return (Z,), after
+
+    def _targets(self, Phi: Array) -> Array:
+        """phi, or phi beside the phi before it, coordinate by coordinate, so that new ones come last."""
+        if not self.differences:
+            return Phi
+        return np.stack([Phi, _before(self.last, Phi)], axis=2).reshape(len(Phi), -1)
+
+    def _estimates(self, made: list[Any], Phi: Array | None) -> Array:
+        found = [np.diagonal(f.R)[:, None] * f.E if self.labels else f.G for f in made]
+        if self.differences:
+            p = max(self.last.shape[1], 0 if Phi is None else Phi.shape[1])
+            last = fit_columns(self.last, p) if Phi is None else _before(self.last, Phi)
+            both = [fit_columns(M, 2 * p) for M in found]
+            found = [M[:, ::2] for M in both] + [M[:, ::2] - M[:, 1::2] + last for M in both]
+        return np.stack(found)
+
+
+@dataclass(frozen=True)
+class PendingLabels:
+    """Rounds to come: estimates (2, rows, p), and Phi once it is observed."""
+
+    estimates: Array
+    Phi: Array | None
+
+
+class PastLabels:
+    """The last label, and the mean of all."""
+
+    names = ("the last label", "the mean")
+    groups = ("last", "mean")
+    operations, room = 0, UNLIMITED
+
+    def __init__(self) -> None:
+        self.last, self.total, self.rounds = np.zeros((1, 0)), np.zeros((1, 0)), 0
+
+    def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingLabels:
+        """One round, or several whose labels are known."""
+        if labels is None:
+            return PendingLabels(np.stack([self.last, self.total / max(self.rounds, 1)]), None)
+        Phi = labels.Phi
+        total = np.repeat(fit_columns(self.total, Phi.shape[1]), len(Phi), axis=0)
+        total[1:] += np.cumsum(Phi[:-1], axis=0)
+        means = total / np.maximum(self.rounds + np.arange(len(Phi)), 1)[:, None]
+        return PendingLabels(np.stack([_before(self.last, Phi), means]), Phi)
+
+    def observe(self, pending: PendingLabels, labels: Labels) -> PendingLabels:
+        """The label of a round."""
+        return replace(pending, Phi=labels.Phi)
+
+    def commit(self, pending: PendingLabels) -> None:
+        """Add up the labels."""
+        assert pending.Phi is not None
+        Phi = pending.Phi
+        self.total = fit_columns(self.total, Phi.shape[1]) + Phi.sum(axis=0)
+        self.last, self.rounds = Phi[-1:], self.rounds + len(Phi)
 
     def growth(self, rows: int) -> int:
-        """An upper bound of the memory that so many more rows take: slots, and wider arrays."""
-        total = 0
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            stack, newest = solver.stack, versions[max(versions)]
-            D = stack.Gram.shape[1] + (0 if newest.full else rows)
-            if len(stack.starts) >= len(stack.Gram):
-                total += 4 * 8 * (1 + len(self.lams)) * D * (D + MOST_OPEN)
-            total += stack.nbytes // 2 if stack.Gram.shape[1] < D else 0
-        return total
+        """Nothing."""
+        return 0
 
-    def begin(self, chunk: Block, ends: Any, targets: Array | None) -> Begun:
-        """Rounds to come, with their targets if no estimate is needed to tell them, and the maps after them."""
-        blocks, after = [], []
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            seen = {version: m.seen(chunk.rows) for version, m in versions.items()}
-            after.append({version: m for version, (_, m) in seen.items()})
-            blocks.append(solver.begin({version: Z for version, (Z, _) in seen.items()}, ends, targets))
-        return Begun(blocks, after)
-
-    def estimates(self, begun: Begun, i: int) -> list[Array]:
-        """What the experts say of round i, (S, n, p) for each kind."""
-        found = [block.estimates(i) for block in begun.blocks]
-        return [E[:, l] for E in found for l in range(len(self.lams))]
-
-    def everything(self, begun: Begun) -> tuple[Any, Array] | None:
-        """The starts (rounds, S) of the experts of each round, -1 where there is none, and what they say, (rounds,
-        kinds, S, p), if all targets were known.
-        """
-        found = [block.everything() for block in begun.blocks]
-        if found[0] is None:
-            return None
-        kinds = [E for _, E in found]
-        return found[0][0], np.concatenate(kinds, axis=1) if len(kinds) > 1 else kinds[0]
-
-    def commit(self, begun: Begun) -> None:
-        """Learn rounds whose targets were observed."""
-        for solver, block in zip(self.starts, begun.blocks, strict=True):
-            solver.commit(block)
-        self.maps = begun.maps
-        self.rounds = self.starts[0].rounds
-
-    def settle(self) -> None:
-        """Fold in what was put off while a stream went on."""
-        for solver in self.starts:
-            solver.stack.settle()
-
-    def tidy(self, block: Block) -> None:
-        """Start a new version where it is time, forget those that no expert uses and rows that are old."""
-        if self.inputs.keep and self.inputs.n >= 2 * self.recent:
-            self.inputs.forget(self.inputs.n - self.recent)
-        for which, versions in enumerate(self.maps):
-            newest = max(versions)
-            used = self.starts[which].versions | {newest}
-            self.maps[which] = {version: m for version, m in versions.items() if version in used}
-            if self.recent and self.rounds % self.period == 0 and versions[newest].full:
-                recent = self.inputs.latest(self.recent, block)
-                self.maps[which][newest + 1] = self.originals[which].fresh(recent)
-
-    def check_state(self, rounds: int) -> None:
-        """Refuse experts from a file that do not fit their maps."""
-        state.require_maps(self.maps)
-        state.require(len(self.maps) == len(self.starts) == len(self.originals) > 0, "a solver for each map")
-        state.require(self.rounds == rounds, "the experts must have learned as many rounds")
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            state.require_kind(solver, FeatureStarts, "a solver")
-            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
-            state.require(solver.versions <= set(versions), "each version in use must be there")
+    def check_state(self, inputs: Inputs, rounds: int) -> None:
+        """Refuse sums from a file that are not of these rounds."""
+        state.require(self.rounds == rounds, "the mean label must be that of all rounds")
+        for row in (self.last, self.total):
+            state.require(isinstance(row, np.ndarray) and row.ndim == 2 and len(row) == 1, "a label is one row")
 
 
-def first_expert(solver: AllRestarts | StartSolver, space: Space) -> tuple[float, float]:
-    """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows."""
-    if isinstance(solver, AllRestarts):
-        C, q = solver.products.C[:, : solver.rows].T, solver.products.q[: solver.rows]
-        fit = solver.lam * float(q @ space.squared_norms(fit_columns(C, space.p)))
-        return -float(np.sum(np.log(q * solver.lam))), fit
-    first = solver.experts[0][2]
-    fit = solver.lam * float(space.squared_norms(fit_columns(first.C.view, space.p)).sum())
-    return first.log_determinant(), fit
+@dataclass(frozen=True)
+class PendingOwn:
+    """Rounds to come for one expert of one's own."""
+
+    block: Block
+    inner: Any
+    labels: Labels | None
+
+    @property
+    def estimates(self) -> Array:
+        """(1, rows, p)."""
+        G: Array = self.inner.G
+        return G[None]
+
+
+class OwnExpert:
+    """A learner or an estimator of one's own, with the loss of the mixture: a new one like it, which stays as it is.
+
+    Of an estimator (`learners.estimators.Estimator`) the mixture uses forecast, forecast_chunk, observe, commit,
+    room, operations and growth; it is copied, and has seen nothing.
+    """
+
+    def __init__(self, name: str, expert: Any) -> None:
+        self.names = self.groups = (name,)
+        self.learner: OnlineLearner | None = expert.like_new() if isinstance(expert, OnlineLearner) else None
+        self.expert: Any = copy.deepcopy(expert) if self.learner is None else self.learner
+        if self.learner is not None:
+            give_lock(self.learner)
+
+    @property
+    def _estimator(self) -> Any:
+        return self.expert if self.learner is None else self.learner.estimator
+
+    @property
+    def room(self) -> int:
+        """As many rows as it takes at a time."""
+        return int(self.expert.room)
+
+    @property
+    def operations(self) -> int:
+        """Its own."""
+        return int(self._estimator.operations)
+
+    def growth(self, rows: int) -> int:
+        """Its own."""
+        return int(self._estimator.growth(rows))
+
+    def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingOwn:
+        """One round, or several whose labels are known."""
+        block = compared.block
+        if labels is None:
+            return PendingOwn(block, self._estimator.forecast(block, space), None)
+        return PendingOwn(block, self._estimator.forecast_chunk(block, labels), labels)
+
+    def observe(self, pending: PendingOwn, labels: Labels) -> PendingOwn:
+        """The label of a round."""
+        return replace(pending, inner=self._estimator.observe(pending.inner, labels), labels=labels)
+
+    def commit(self, pending: PendingOwn) -> None:
+        """Learn rounds that were observed."""
+        if self.learner is None:
+            self.expert.commit(pending.inner)
+        else:
+            assert pending.labels is not None
+            self.learner.commit(pending.block, pending.labels, pending.inner)
+
+    def check_state(self, inputs: Inputs, rounds: int) -> None:
+        """Refuse a learner from a file that has not seen these rounds."""
+        if self.learner is not None:
+            self.learner._check_state()
+            state.require(self.learner.rounds == rounds, "each expert must have learned as many rounds")
+
+
+def _before(last: Array, Phi: Array) -> Array:
+    """The phi before each of some rounds."""
+    return np.concatenate([fit_columns(last, Phi.shape[1]), Phi[:-1]])

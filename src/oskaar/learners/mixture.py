@@ -1,195 +1,330 @@
-r"""Exponential weights over experts that are born at every round (sleeping experts), with no horizon.
+r"""A mixture of experts with exponential weights, among them some that are born at every round.
 
-    p_t(s) ~ w_s exp(-eta (A_{s-1} + sum_{r=s}^{t-1} loss_r(s))),   A_{s-1} the mixture's own loss before s      (1)
+    p_t(e) ~ w_e exp(-eta (A_{s-1} + sum_{r=s}^{t-1} loss_r(e))),   A_{s-1} the mixture's own loss before s       (1)
 
-with a prior weight w_s that is 1 unless said otherwise, for kinds of experts and for restarts after the first. Kept
-as what an expert has gained on the mixture since it was born, so that a newborn has 0 and nothing grows with t:
+for an expert e born at round s with prior weight w_e. Kept as what an expert has gained on the mixture since it was
+born, so that a newborn has 0, nothing grows with t, and no horizon has to be known:
 
-    gain_s <- gain_s + loss_t(mixture) - loss_t(s),      p_t(s) ~ w_s exp(eta gain_s)                      (2)
+    gain_e <- gain_e + loss_t(mixture) - loss_t(e),      p_t(e) ~ w_e exp(eta gain_e)                              (2)
 
 A scaled rate is eta over the mixture's own mean loss so far (with one loss of 1 before the first): a stream whose
 losses are a thousand times smaller is then weighed in the same way.
 
-Guests are experts that are there from the first round on and belong to no restart, with prior weights of their own.
+SALAMI is the mixture of `learners.restarts` alone. `learners.experts` are there from the first round on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oskaar.arrays import Array
-
-NOBODY = np.zeros(0)
-"""The losses of no guests."""
-
-
-class Mixture:
-    """Weights of experts (j, s): kind j, restart s. A value that never changes; `after` makes the next one.
-
-    >>> mixture = Mixture(eta=1.0, kinds=1)
-    >>> mixture.weights(np.array([0]))
-    array([[1.]])
-    >>> mixture = mixture.after(np.array([0]), np.array([[1.0]]), 1.0)
-    >>> mixture.weights(np.array([0, 1]))
-    array([[0.5, 0.5]])
-    """
-
-    later = 0.0
-    """The logarithm of the prior weight of restarts after the first."""
-
-    guests = np.zeros(0)
-    """The logarithms of the prior weights of guests."""
-
-    guest_gains = np.zeros(0)
-
-    def __init__(
-        self,
-        eta: float,
-        kinds: int,
-        prior: Any = 0.0,
-        scaled: bool = False,
-        later: float = 0.0,
-        guests: Sequence[float] = (),
-    ) -> None:
-        self.eta, self.scaled, self.later = eta, scaled, later
-        self.guests = np.array(guests, dtype=float)
-        self.guest_gains = np.zeros(len(self.guests))
-        self.prior: Array = np.zeros((kinds, 1)) + np.reshape(prior, (-1, 1))
-        self.restarts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.gains = np.zeros((kinds, 0))
-        self.paid, self.rounds = 1.0, 1
-
-    @property
-    def rate(self) -> float:
-        """eta, or eta over the mean loss."""
-        return self._rate(self.paid, self.rounds)
-
-    def _rate(self, paid: float, rounds: int) -> float:
-        return self.eta * rounds / max(paid, LEAST * rounds) if self.scaled else self.eta
-
-    def weights(self, restarts: Any) -> Array:
-        """p_t (J, S) over the experts that are alive; those that are new are newborn. The rest is the guests'."""
-        return self.shares(restarts)[0]
-
-    def shares(self, restarts: Any) -> tuple[Array, Array]:
-        """p_t of the experts (J, S) and of the guests (K,), which add up to 1."""
-        logs, guests = self.log_shares(restarts)
-        weights, _ = softmax(np.append(logs, guests))
-        return weights[: logs.size].reshape(logs.shape), weights[logs.size :]
-
-    def log_shares(self, restarts: Any) -> tuple[Array, Array]:
-        """Logarithms of the weights of the experts (J, S) and of the guests (K,), but for a constant."""
-        logs = self.rate * self._aligned(restarts) + self._priors(restarts)
-        return logs, self.rate * self.guest_gains + self.guests
-
-    def after(self, restarts: Any, losses: Array, own: float, guests: Array = NOBODY) -> Mixture:
-        """The mixture when the experts (J, S) and the guests (K,) have paid their losses and it has paid its own."""
-        gains = self._aligned(restarts) + (own - losses)  # (2)
-        return self._with(restarts, gains, self.paid + own, self.rounds + 1, self.guest_gains + (own - guests))
-
-    def through(
-        self,
-        restarts: NDArray[np.int64],
-        E: Array,
-        losses: Array,
-        own: Callable[[int, Array], float],
-        said: Array,
-        charged: Array,
-        known: Sequence[int],
-    ) -> tuple[Mixture, Array, Array, Array]:
-        """Several rounds: the mixture after them, the gains (n, J, S) after each of them, and, before each of them,
-        the estimates (n, p) of the experts without the guests, and the logarithms (n, 1 + K) of their weight together
-        and of the guests'.
-
-        restarts (n, S): of the experts that are alive in each round, oldest first, and -1 in places that are left;
-        E (n, J, S, p): their estimates; losses (n, J, S): theirs; own: the loss of the mixture's, round i;
-        said (n, K, p), charged (n, K): estimates and losses of the guests; known: how many of the p coordinates are
-        known before each round, the others being 0: they stay out of products, whose rounding they would change.
-        """
-        n, J, S, p = E.shape
-        there = restarts[:, None] >= 0
-        prior = np.where(there, self._priors(restarts[:, None]), -np.inf).reshape(n, J * S)
-        losses, block, logs = losses.reshape(n, J * S), np.zeros((n, p)), np.zeros((n, 1 + len(self.guests)))
-        E = E.reshape(n, J * S, p)
-        gains, places = np.zeros((n + 1, J * S + 1)), _places(restarts, J)  # the last is a newborn's
-        first = np.flatnonzero(there[0, 0])  # they come before the places that are left
-        gains[0, :-1].reshape(J, S)[:, first] = self._aligned(restarts[0, first])
-        paid, rounds, guests = self.paid, self.rounds, self.guest_gains
-        for i in range(n):
-            mine, rate = gains[i].take(places[i]), self._rate(paid, rounds)
-            weights = rate * mine
-            weights += prior[i]
-            top = np.maximum.reduce(weights)
-            weights -= top
-            np.exp(weights, out=weights)
-            mass = np.add.reduce(weights)
-            G = block[i, : known[i]] = (weights @ E[i, :, : known[i]]) / mass
-            if len(guests):
-                logs[i, 0], logs[i, 1:] = top + np.log(mass), rate * guests + self.guests
-                shares, _ = softmax(logs[i])
-                G = shares[0] * G + shares[1:] @ said[i, :, : known[i]]
-            price = own(i, G)
-            mine -= losses[i]
-            np.add(mine, price, out=gains[i + 1, :-1])  # (2)
-            if len(guests):
-                guests = guests + (price - charged[i])
-            paid, rounds = paid + price, rounds + 1
-        after = gains[1:, :-1].reshape(n, J, S)
-        alive = there[-1, 0]
-        return self._with(restarts[-1, alive], after[-1][:, alive], paid, rounds, guests), after, block, logs
-
-    def _with(self, restarts: Any, gains: Array, paid: float, rounds: int, guests: Array) -> Mixture:
-        other = object.__new__(Mixture)
-        other.eta, other.scaled, other.prior, other.later = self.eta, self.scaled, self.prior, self.later
-        other.restarts, other.gains = restarts, gains
-        other.guests, other.guest_gains = self.guests, guests
-        other.paid, other.rounds = paid, rounds
-        return other
-
-    def _priors(self, restarts: Any) -> Array:
-        """Logarithms (J, S), or (J, 1) where all restarts are alike."""
-        return self.prior + self.later * (restarts > 0) if self.later else self.prior
-
-    def _aligned(self, restarts: Any) -> Array:
-        old = len(self.restarts)
-        gains = np.zeros((len(self.gains), len(restarts)))
-        if len(restarts) == old + 1 and (old == 0 or restarts[0] == self.restarts[0]):  # one newborn, none gone
-            gains[:, :old] = self.gains
-            return gains
-        known = np.searchsorted(self.restarts, restarts)
-        here = known < len(self.restarts)
-        here[here] = self.restarts[known[here]] == restarts[here]
-        gains[:, here] = self.gains[:, known[here]]
-        return gains
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "logs" in state:  # format 1
-            state = {**vars(Mixture(state["eta"], len(state["logs"]))), **state}
-            state["gains"] = state.pop("logs") / state["eta"]
-        self.__dict__.update(state)
-
+from oskaar import state, theory
+from oskaar.arrays import Array, fit_columns, spans
+from oskaar.inputs import Block, Compared, Inputs
+from oskaar.learners.certificate import Hindsight
+from oskaar.learners.change_points import ChangeDetector
+from oskaar.learners.labels import Labels
+from oskaar.losses import Space
 
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
 
 
-def _places(restarts: NDArray[np.int64], kinds: int) -> NDArray[np.intp]:
-    """Where the experts (kind, restart) of each round were in the round before, newborns at the end.
+class Weights:
+    """Weights of restarts (j, s), kind j born at round s, and of experts that are always there.
 
-    >>> _places(np.array([[0, 3], [3, 4]]), kinds=2)
-    array([[0, 1, 2, 3],
-           [1, 4, 3, 4]])
+    A value that never changes; `after` makes the next one.
+
+    later: the logarithm of the prior weight of restarts after the first.
+    priors: logarithms of the prior weights of the experts that are always there.
+
+    >>> weights = Weights(eta=1.0, kinds=1)
+    >>> weights.of_restarts(np.array([0]))
+    array([[1.]])
+    >>> weights = weights.after(np.array([0]), np.array([[1.0]]), np.zeros(0), own=1.0)
+    >>> weights.of_restarts(np.array([0, 1]))
+    array([[0.5, 0.5]])
     """
-    n, S = restarts.shape
-    before = np.concatenate([restarts[:1], restarts[:-1]])
-    same = restarts[:, :, None] == before[:, None]
-    kind = S * np.arange(kinds)[:, None]
-    places: NDArray[np.intp] = np.where(same.any(2)[:, None], kind + same.argmax(2)[:, None], kinds * S)
-    return places.reshape(n, kinds * S)
+
+    def __init__(
+        self, eta: float, kinds: int, scaled: bool = False, later: float = 0.0, priors: Sequence[float] = ()
+    ) -> None:
+        self.eta, self.scaled, self.later = eta, scaled, later
+        self.priors = np.array(priors, dtype=float)
+        self.births: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.gains = np.zeros((kinds, 0))
+        self.expert_gains = np.zeros(len(self.priors))
+        self.paid, self.rounds = 1.0, 1
+
+    @property
+    def rate(self) -> float:
+        """eta, or eta over the mean loss."""
+        return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
+
+    def logs(self, births: Any) -> tuple[Array, Array]:
+        """Logarithms of the weights of restarts (J, S) and of experts (K,), but for a constant."""
+        rate = self.rate
+        logs = rate * self._aligned(births)
+        if self.later:
+            logs += self.later * (births > 0)
+        return logs, rate * self.expert_gains + self.priors
+
+    def shares(self, births: Any) -> tuple[Array, Array]:
+        """p_t of restarts (J, S) and of experts (K,), which add up to 1."""
+        logs, experts = self.logs(births)
+        weights, _ = softmax(np.append(logs, experts))
+        return weights[: logs.size].reshape(logs.shape), weights[logs.size :]
+
+    def of_restarts(self, births: Any) -> Array:
+        """The weights (J, S) of restarts among themselves."""
+        return softmax(self.logs(births)[0])[0]
+
+    def after(self, births: Any, losses: Array, experts: Array, own: float) -> Weights:
+        """When restarts (J, S) and experts (K,) have had these losses, and the mixture its own."""
+        other = object.__new__(Weights)
+        other.__dict__.update(self.__dict__)
+        other.births, other.gains = births, self._aligned(births) + (own - losses)  # (2)
+        other.expert_gains = self.expert_gains + (own - experts)
+        other.paid, other.rounds = self.paid + own, self.rounds + 1
+        return other
+
+    def check_state(self, kinds: int, experts: int) -> None:
+        """Refuse weights from a file that are not of so many experts."""
+        state.require(self.gains.shape == (kinds, len(self.births)), "a weight for each restart")
+        state.require(len(self.expert_gains) == len(self.priors) == experts, "a weight for each expert")
+
+    def _aligned(self, births: Any) -> Array:
+        """The gains of the restarts that are there now; those that are new have 0."""
+        old = len(self.births)
+        gains = np.zeros((len(self.gains), len(births)))
+        if len(births) == old + 1 and (old == 0 or births[0] == self.births[0]):  # one newborn, none gone
+            gains[:, :old] = self.gains
+            return gains
+        known = np.searchsorted(self.births, births)
+        here = known < len(self.births)
+        here[here] = self.births[known[here]] == births[here]
+        gains[:, here] = self.gains[:, known[here]]
+        return gains
+
+
+@dataclass
+class PendingMixture:
+    """Rounds to come: what the experts say, and the weights after the rounds that were observed."""
+
+    restarts: Any
+    experts: list[Any]
+    E: Array
+    """Estimates of the experts that are always there (K, rows, p)."""
+    rows: list[tuple[int, int]]
+    weights: Weights
+    changes: ChangeDetector
+    G: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    births: Any = None
+    current: Any = None
+    """Estimates of the present round: of restarts, (S, n, p) by kind; of experts (K, n, p); of the whole (n, p)."""
+    logs: list[Array] = field(default_factory=list)
+    """By round, logarithms (1 + K,) of the weight of all restarts together and of each expert."""
+    means: list[Array] = field(default_factory=list)
+    """By round, the mean (n, p) of the restarts."""
+    each: list[Array] = field(default_factory=list)
+    """By round, the estimates (K, n, p) of the experts."""
+
+
+class Mixture:
+    """An estimator: the mean of what experts say, weighted by how they did.
+
+    restarts: the experts that are born at every round; experts: those that are always there.
+    project: estimates are moved into the unit ball, which holds every phi, so that no loss can grow.
+    shifted: Algorithm 3.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        restarts: Any,
+        experts: list[Any],
+        weights: Weights,
+        project: bool,
+        shifted: bool,
+        changes: ChangeDetector,
+    ) -> None:
+        self.inputs, self.restarts, self.experts, self.weights = inputs, restarts, experts, weights
+        self.project, self.shifted, self.changes = project, shifted, changes
+        self.rounds = 0
+
+    @property
+    def advice(self) -> str:
+        """What to do when memory ends."""
+        return str(self.restarts.advice)
+
+    @property
+    def room(self) -> int:
+        """As many rows as each of them takes at a time."""
+        return min(int(group.room) for group in (self.restarts, *self.experts))
+
+    @property
+    def operations(self) -> int:
+        """Those of all experts."""
+        return sum(group.operations for group in (self.restarts, *self.experts))
+
+    @property
+    def births(self) -> NDArray[np.int64]:
+        """The restarts of the next round, by the round at which each was born, counted from 0."""
+        births: NDArray[np.int64] = self.restarts.births(self.rounds)
+        return births
+
+    @property
+    def names(self) -> list[str]:
+        """What each expert that is always there is called."""
+        return [name for group in (self.restarts, *self.experts) for name in group.names]
+
+    def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
+        """(rounds, counted from 1, weights): those of restarts among themselves, summed over kinds."""
+        births = self.births
+        return births + 1, self.weights.of_restarts(births).sum(axis=0)
+
+    def growth(self, rows: int) -> int:
+        """What all experts take."""
+        return sum(group.growth(rows) for group in (self.restarts, *self.experts))
+
+    def forecast(self, block: Block, space: Space) -> PendingMixture:
+        """One round."""
+        pending = self._begin(block, [block.n], None, space)
+        self._mix(pending, 0, space)
+        pending.G = pending.current[2]
+        return pending
+
+    def observe(self, pending: PendingMixture, labels: Labels) -> PendingMixture:
+        """The label of a round."""
+        self._charge(pending, 0, labels)
+        pending.experts = [e.observe(one, labels) for e, one in zip(self.experts, pending.experts, strict=True)]
+        return pending
+
+    def forecast_chunk(self, block: Block, labels: Labels) -> PendingMixture:
+        """Several rounds: each is mixed, then its label is observed."""
+        pending, estimates = self._begin(block, labels.ends, labels, labels.spaces[0]), []
+        for i in range(len(labels.ys)):
+            self._mix(pending, i, labels.spaces[i])
+            estimates.append(fit_columns(pending.current[2], labels.Phi.shape[1]))
+            self._charge(pending, i, labels)
+        pending.G = np.concatenate(estimates)
+        return pending
+
+    def commit(self, pending: PendingMixture) -> None:
+        """Learn rounds that were observed."""
+        self.restarts.commit(pending.restarts)
+        for expert, one in zip(self.experts, pending.experts, strict=True):
+            expert.commit(one)
+        self.weights, self.changes = pending.weights, pending.changes
+        self.rounds += len(pending.rows)
+
+    def finish(self) -> None:
+        """Fold in what was put off while a stream went on."""
+        self.restarts.finish()
+
+    def each(self, block: Block, ends: Any, space: Space) -> Array:
+        """One round after the other, all from the present state."""
+        return np.concatenate([self.forecast(block.part(lo, hi), space).G for lo, hi in spans(ends)])
+
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """sum_s p_t(s) d_eff(rows since s), over kinds of restarts too."""
+        alive = self.restarts.starts_alive
+        if not len(alive):
+            return 0.0
+        weights = self.weights.of_restarts(self.births)
+        return float(self.restarts.effective_dimension(weights[:, : len(alive)], probes))
+
+    def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
+        """The price of the mixture, and of KAAR from the first round on, for the best lam and kernel in hindsight.
+
+        With log det(I + K / lam) in place of its bound by d_eff. Asks for eta <= 1/8 and estimates in the unit ball,
+        which make the losses exp-concave; for all rows since the first; and for rounds of one row.
+        """
+        covered = self.project and not self.weights.scaled and self.weights.eta <= theory.salami_eta(1.0, 1.0)
+        fits = self.restarts.hindsight(space, rounds) if rounds and covered else []
+        if not fits:
+            return None
+        later = 0 if self.restarts.first_only else rounds - 1
+        mass = self.restarts.kinds * (1 + later * math.exp(self.weights.later)) + float(
+            np.exp(self.weights.priors).sum()
+        )
+        spread, fit = min(fits, key=sum)  # of the first restart, whose prior weight is 1
+        return Hindsight(theory.mixture_regret(mass, self.weights.eta) + spread + fit, None, fit)
+
+    def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
+        """Refuse a mixture from a file that cannot have seen these rounds."""
+        state.require(self.inputs is inputs is self.restarts.inputs, "experts must have the learner's inputs")
+        state.require(self.rounds == rounds, "the mixture must have learned as many rounds")
+        state.require_kind(self.weights, Weights, "the weights")
+        state.require_kind(self.changes, ChangeDetector, "the change detector")
+        self.changes.check_state()
+        self.restarts.check_state(rounds)
+        for expert in self.experts:
+            expert.check_state(inputs, rounds)
+        self.weights.check_state(self.restarts.kinds, len(self.names))
+
+    # ---------------------------------------------------------------- inside
+
+    def _begin(self, block: Block, ends: Any, labels: Labels | None, space: Space) -> PendingMixture:
+        """Rounds to come; with labels, their targets are known but for Algorithm 3, whose targets hold g_t."""
+        compared = Compared(self.inputs, block)
+        restarts = self.restarts.begin(compared, ends, None if labels is None or self.shifted else labels.Phi)
+        experts = [expert.forecast(compared, space, labels) for expert in self.experts]
+        E = _stacked([one.estimates for one in experts], block.n)
+        return PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
+
+    def _mix(self, pending: PendingMixture, i: int, space: Space) -> None:
+        """The estimate of round i, from the weights after the rounds before it."""
+        lo, hi = pending.rows[i]
+        pending.births = births = self.restarts.births_of(pending.restarts, i)
+        restarts = [self._inside(E, space) for E in self.restarts.estimates(pending.restarts, i)]
+        experts = pending.E[:, lo:hi, : space.p]
+        if self.restarts.names:
+            experts = _stacked([self.restarts.ridges(pending.restarts, i), experts], hi - lo)
+        experts = self._inside(experts, space)
+        logs, expert_logs = pending.weights.logs(births)
+        p, mass = softmax(logs)
+        whole = mean = _mean(p, restarts)  # Algorithm 2, line 8
+        if len(experts):
+            shares, _ = softmax(np.append(mass, expert_logs))
+            q = max(mean.shape[1], experts.shape[2])
+            whole = shares[0] * fit_columns(mean, q) + fit_columns(np.tensordot(shares[1:], experts, axes=1), q)
+        pending.current = restarts, experts, whole
+        pending.logs.append(np.append(mass, expert_logs))
+        pending.means.append(mean)
+        pending.each.append(experts)
+
+    def _charge(self, pending: PendingMixture, i: int, labels: Labels) -> None:
+        """Every expert pays its loss in round i, and the restarts get their targets."""
+        Phi, space = labels.targets(i), labels.spaces[i + 1]
+        restarts, experts, whole = pending.current
+        G = fit_columns(whole, Phi.shape[1])
+        losses = np.array([_loss(self._charged(E, G), Phi, space) for E in restarts])
+        own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
+        weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
+        pending.weights = weights
+        pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
+        self.restarts.observe(pending.restarts, i, 2 * Phi - G if self.shifted else Phi)
+
+    def _charged(self, E: Array, G: Array) -> Array:
+        """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""
+        return (fit_columns(E, G.shape[1]) + G) / 2 if self.shifted else E
+
+    def _inside(self, E: Array, space: Space) -> Array:
+        """Estimates (..., p) moved into the unit ball: their loss cannot grow."""
+        if not self.project or E.size == 0:
+            return E
+        E = fit_columns(E, space.p)
+        norms = np.sqrt(space.squared_norms(E))
+        if norms.max() <= 1.0:
+            return E
+        inside: Array = E / np.maximum(norms, 1.0)[..., None]
+        return inside
 
 
 def softmax(logs: Array) -> tuple[Array, float]:
@@ -203,3 +338,22 @@ def softmax(logs: Array) -> tuple[Array, float]:
     mass = weights.sum()
     normalised: Array = weights / mass
     return normalised, float(top + np.log(mass))
+
+
+def _mean(weights: Array, experts: list[Array]) -> Array:
+    """The mean (n, p) of estimates (S, n, p) of each kind."""
+    means = [E.transpose(1, 2, 0) @ p for p, E in zip(weights, experts, strict=True)]
+    mean: Array = np.add.reduce(means) if len(means) > 1 else means[0]
+    return mean
+
+
+def _loss(E: Array, Phi: Array, space: Space) -> Array:
+    """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
+    errors = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
+    return errors[:, 0] if len(Phi) == 1 else errors.sum(axis=1) / len(Phi)
+
+
+def _stacked(estimates: list[Array], rows: int) -> Array:
+    """(K, rows, p) of several groups, which may know of different numbers of coordinates."""
+    p = max((E.shape[2] for E in estimates), default=0)
+    return np.concatenate([fit_columns(E, p) for E in estimates]) if estimates else np.zeros((0, rows, 0))

@@ -6,22 +6,17 @@ z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from oskaar import state, theory
-from oskaar.arrays import Array, fit_columns, panels, without_rounding
+from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
-from oskaar.inputs import Block, Inputs
+from oskaar.inputs import Inputs
+from oskaar.kernels import Kernel
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
-from oskaar.learners.certificate import Hindsight
-from oskaar.learners.engines import ExactEngine, FeatureEngine, make_engine
-from oskaar.learners.online import OnlineLearner
-from oskaar.losses import Loss, Space
-from oskaar.solvers.cholesky import PANEL
-from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.kaar_features import FeatureSolver
+from oskaar.learners.estimators import kaar_for
+from oskaar.learners.learner import OnlineLearner
+from oskaar.losses import Loss
 
 
 class OSKAAR(OnlineLearner):
@@ -50,6 +45,8 @@ class OSKAAR(OnlineLearner):
     ([1, 2], 4)
     """
 
+    _estimator: Any  # Kaar, FeatureKaar or ReprojectedKaar
+
     def __init__(
         self,
         loss: Loss,
@@ -60,18 +57,15 @@ class OSKAAR(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.lam, self.shifted, self.features, self.budget = lam, shifted, features, budget
-        super().__init__(require_loss(loss), kernel, max_bytes)
+        self.kernel, self.lam, self.shifted, self.features, self.budget = kernel, lam, shifted, features, budget
+        super().__init__(require_loss(loss), max_bytes, rescales=kernel is None and features is None)
 
-    @exclusive
-    def predict_many(self, xs: Any) -> list[Any]:
-        """The answers for many x, each as `predict_one` would give it now, in one solve for every few rows."""
-        block, ends = self._inputs.parse_each(xs)
-        answers: list[Any] = []
-        for (first, last), inside in panels(ends, PANEL):
-            G = self._engine.each(block.part(first, last), inside)
-            answers += self._space.decode_rounds(without_rounding(fit_columns(G, self._space.p)), inside)
-        return answers
+    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Any]:
+        kernel = kernels[0] if kernels else self.kernel
+        lam = require_lam(self.lam)
+        features = features_for(kernel, self.features, self.budget, lam)
+        inputs = inputs_for([kernel], [features], self.loss.parts)
+        return inputs, kaar_for(inputs, features, lam, bool(self.shifted))
 
     @exclusive
     def label_weights(self, x: Any) -> Array:
@@ -79,13 +73,13 @@ class OSKAAR(OnlineLearner):
 
         (t,), or (n, t) for a block of n rows.
         """
-        weights: Array = self._engine.label_weights(self._inputs.parse(x))
+        weights: Array = self._estimator.label_weights(self._inputs.parse(x), self._space)
         return weights if self.loss.parts else weights[0]
 
     @exclusive
     def average_estimate(self, x: Any) -> Array:
         """g_bar_T(x), the mean of the T functions g_1, ..., g_T learned so far, at x (section C.1)."""
-        return self._public(self._average(x))
+        return self._public(self._estimator.average(self._inputs.parse(x), self._space))
 
     @exclusive
     def predict_average(self, x: Any, hedged: bool = False) -> Any:
@@ -95,10 +89,10 @@ class OSKAAR(OnlineLearner):
         theorem is about (docs/errata.md, 3); for rounds of one row. The paper hedges g_t at x_t.
         """
         if not hedged:
-            return self._decode(self._space, self._average(x))
+            return self._decode(self._estimator.average(self._inputs.parse(x), self._space))
         if self.loss.parts:
             raise ValueError("the hedged average is for rounds of one row: leave out hedged=True.")
-        return self._decode(self._space, self._engine.hedged_average(self._inputs.parse(x)))
+        return self._decode(self._estimator.hedged_average(self._inputs.parse(x)))
 
     @exclusive
     def effective_dimension(self, probes: int | None = None) -> float:
@@ -106,81 +100,7 @@ class OSKAAR(OnlineLearner):
 
         probes: an estimate from so many random vectors, in O(t^2) each, where t^3 would take long; None is exact.
         """
-        return float(self._engine.solver.effective_dimension(probes))
-
-    def _takes_scales(self) -> bool:
-        return self.kernel is None and self.features is None
-
-    def _make_maps(self) -> None:
-        self._map = features_for(self._own_kernel(), self.features, self.budget, require_lam(self.lam))
-
-    def _new_inputs(self) -> Inputs:
-        return inputs_for([self._own_kernel()], [self._map], self.loss.parts)
-
-    def _own_kernel(self) -> Any:
-        return self._scaled[0] if self.kernel is None and self._scaled else self.kernel
-
-    def _hindsight(self) -> Hindsight | None:
-        """Lemma (regret vawk), or its shifted version with the largest target there was, for rounds of one row."""
-        solver, T = self._engine.solver, self.rounds
-        if not T or not isinstance(self._engine, ExactEngine) or solver.factor.n != T:
-            return None
-        d_eff, lam = self.effective_dimension(), solver.lam / (4 if solver.shifted else 1)
-        fit = lam * float(self._space.squared_norms(fit_columns(solver.C.view, self._space.p)).sum())
-        kappa = math.sqrt(max(solver.trace(), 0.0) / T)  # Tr(K) bounds the eigenvalues, as kappa^2 T does
-        if not solver.shifted:
-            return Hindsight(theory.kaar_bound(T, kappa, lam, d_eff, fit), d_eff, fit)
-        H = fit_columns(solver.targets(), self._space.p)
-        B = math.sqrt(float(self._space.squared_norms(H).max()))
-        return Hindsight(theory.shifted_kaar_bound(T, kappa, lam, d_eff, fit, B), d_eff, fit)
-
-    def _restart(self) -> None:
-        self._engine = make_engine(self._inputs, self._map, float(self.lam), bool(self.shifted))
-
-    def _room(self) -> int:
-        return int(self._engine.room)
-
-    def _operations(self) -> int:
-        return int(self._engine.operations)
-
-    def _growth(self, rows: int) -> int:
-        return int(self._engine.growth(rows))
-
-    @property
-    def advice(self) -> str:  # type: ignore[override]
-        """What to do when memory ends."""
-        return str(self._engine.advice)
-
-    def _forecast(self, block: Block) -> Any:
-        return self._engine.forecast(block)
-
-    def _update(self, forecast: Any, Phi: Array, space: Space) -> None:
-        self._engine.learn(forecast, Phi)
-
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, spaces: list[Space]) -> Any:
-        return self._engine.forecast_chunk(chunk, Phi, ends)
-
-    def _append(self, ahead: Any) -> None:
-        self._engine.learn_chunk(ahead)
-
-    def _average(self, x: Any) -> Array:
-        average: Array = self._engine.average(self._inputs.parse(x))
-        return average
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        engine = self._engine
-        state.require_kind(engine, (ExactEngine, FeatureEngine), "the engine")
-        state.require(engine.solver.rounds == self.rounds, "the solver must have learned as many rounds")
-        if isinstance(engine, ExactEngine):
-            state.require_kind(engine.solver, ExactSolver, "the solver")
-            state.require(engine.inputs is self._inputs, "the engine must have the learner's inputs")
-            state.require(engine.solver.factor.n == self._inputs.n, "there must be as many rows as in the factor")
-            state.require(engine.solver.C.shape[1] <= self._space.p, "each coordinate must be known")
-        else:
-            state.require_kind(engine.solver, FeatureSolver, "the solver")
-            state.require_kind(engine.map, FeatureMap, "the map")
-            state.require(engine.solver.targets <= self._space.p, "each coordinate must be known")
+        return float(self._estimator.effective_dimension(probes))
 
     def __repr__(self) -> str:
         shifted = ", shifted=True" if self.shifted else ""

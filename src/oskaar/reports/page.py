@@ -25,8 +25,8 @@ def write(
     """Write the report of a run to a file; see `html`.
 
     >>> import pathlib, tempfile
-    >>> from oskaar import SALAMI, losses, reports
-    >>> recorder = reports.record(SALAMI(losses.ZeroOne("ab")), [[0.0]] * 60, "a" * 30 + "b" * 30)
+    >>> from oskaar import Ensemble, losses, reports
+    >>> recorder = reports.record(Ensemble(losses.ZeroOne("ab")), [[0.0]] * 60, "a" * 30 + "b" * 30)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "report.html"
     ...     reports.write(recorder, path, title="a to b")

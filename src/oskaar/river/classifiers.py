@@ -9,7 +9,7 @@ import numpy as np
 from river import base
 
 from oskaar.learners import OSKAAR
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import F1, SubsetHamming, ZeroOne
 from oskaar.losses.classes import SeenClasses
 from oskaar.losses.simplex import projections

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
 
 
@@ -32,7 +32,7 @@ def started(learner: Any) -> OnlineLearner:
     """A learner with these settings that has seen nothing."""
     if isinstance(learner, type) or not isinstance(learner, OnlineLearner):
         raise TypeError(f"learner must be an oskaar learner, such as OSKAAR(losses.ZeroOne()), got {learner!r}.")
-    return learner._like_new()
+    return learner.like_new()
 
 
 def sorted_row(x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from river import base
 
 from oskaar.learners import OSKAAR
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Squared
 from oskaar.river.common import Dressed, as_names, named, plain, require_count, sorted_row, started
 

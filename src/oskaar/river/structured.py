@@ -8,7 +8,7 @@ from typing import Any
 from river import base
 
 from oskaar.learners import OSKAAR
-from oskaar.learners.online import OnlineLearner
+from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Kendall
 from oskaar.river.common import Dressed, plain, sorted_row, started
 

@@ -10,24 +10,24 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from oskaar.learners import OSKAAR, SALAMI, OnlineLearner
+from oskaar.learners import OSKAAR, SALAMI, Ensemble, OnlineLearner
 from oskaar.learners.params import changed_settings, inner_settings
 from oskaar.losses import Loss
 
-LEARNERS: dict[str, type[OnlineLearner]] = {"oskaar": OSKAAR, "salami": SALAMI}
+LEARNERS: dict[str, type[OnlineLearner]] = {"ensemble": Ensemble, "salami": SALAMI, "oskaar": OSKAAR}
 
 
 class Face(BaseEstimator):
     """An estimator around an online learner, which is `learner_` once fitted.
 
-    learner: "oskaar", or "salami" for non-stationary data.
-    kernel, lam, budget: as the learner takes them; lam=None is its default.
+    learner: "ensemble", with nothing to tune, "salami" or "oskaar".
+    kernel, lam, budget: as the learner takes them; lam=None is its default, and all that an ensemble takes.
     options: further arguments of the learner, such as {"window": 500}.
     """
 
     def __init__(
         self,
-        learner: str = "oskaar",
+        learner: str = "ensemble",
         kernel: Any = None,
         lam: Any = None,
         budget: int | None = None,
@@ -114,5 +114,7 @@ class Face(BaseEstimator):
             raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {self.learner!r}.")
         given = {"kernel": self.kernel, "budget": self.budget, **(self.options or {})}
         if self.lam is not None:
+            if self.learner == "ensemble":
+                raise ValueError(f"lam goes with learner='salami' or 'oskaar', got {self.lam}: leave it out.")
             given["lam"] = self.lam
         return LEARNERS[self.learner](loss, **given)

@@ -16,7 +16,7 @@ from oskaar.sklearn.base import Face
 class Classifier(ClassifierMixin, Face):
     """Online classification: losses.ZeroOne behind scikit-learn's classifier.
 
-    learner, kernel, lam, budget, options: see `oskaar.OSKAAR` and `oskaar.SALAMI`; learner is "oskaar" or "salami".
+    learner, kernel, lam, budget, options: see `Face`.
 
     `classes_` are the classes in order. `score` is the accuracy.
 

@@ -20,7 +20,7 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, Face):
     """Online multi-label classification whose answers scikit-learn's metrics take as they are.
 
     loss: "f1", "hamming" or "jaccard": what a mistake costs, and so what is answered.
-    learner, kernel, lam, budget, options: see `oskaar.OSKAAR` and `oskaar.SALAMI`; learner is "oskaar" or "salami".
+    learner, kernel, lam, budget, options: see `Face`.
 
     y is an (n, k) matrix of 0 and 1, dense or sparse; `score` is the share of rows with no mistake.
     For sets, use OSKAAR itself, or scikit-learn's MultiLabelBinarizer.
@@ -35,9 +35,9 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, Face):
     def __init__(
         self,
         loss: str = "f1",
-        learner: str = "oskaar",
+        learner: str = "ensemble",
         kernel: Any = None,
-        lam: Any = 0.1,
+        lam: Any = None,
         budget: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from oskaar.sklearn.base import Face
 class VectorRegressor(MultiOutputMixin, RegressorMixin, Face):
     """Online multi-output regression: losses.Squared behind scikit-learn's regressor.
 
-    learner, kernel, lam, budget, options: see `oskaar.OSKAAR` and `oskaar.SALAMI`; learner is "oskaar" or "salami".
+    learner, kernel, lam, budget, options: see `Face`.
     low, high: what each target can be, a number or one for each. None: the range of the first labels, and as much
         again on either side. A later label outside is refused; give both for a stream (`partial_fit`).
 
@@ -24,15 +24,16 @@ class VectorRegressor(MultiOutputMixin, RegressorMixin, Face):
 
     >>> from oskaar.sklearn import VectorRegressor
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
-    >>> VectorRegressor(lam=0.01).fit(X, [[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]]).predict([[1.5]]).round(1)
+    >>> Y = [[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]]
+    >>> VectorRegressor("oskaar", lam=0.01).fit(X, Y).predict([[1.5]]).round(1)
     array([[1.5, 1.5]])
     """
 
     def __init__(
         self,
-        learner: str = "oskaar",
+        learner: str = "ensemble",
         kernel: Any = None,
-        lam: Any = 0.1,
+        lam: Any = None,
         budget: int | None = None,
         low: Any = None,
         high: Any = None,

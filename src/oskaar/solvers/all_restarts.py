@@ -318,6 +318,12 @@ class Block:
             self._G = self._one(lo, starts) if hi - lo == 1 else self._joint(lo, hi, starts)
         return self._G
 
+    def ridge(self, i: int) -> Array:
+        """(1, p): ridge regression on all rows, for round i of one row: (3) for the oldest, without lam / a."""
+        self.estimates(i)
+        assert self._step is not None
+        return self._step.sums[:, :1].T
+
     def observe(self, i: int, H: Array) -> None:
         """Give round i its targets (n, q); they may have more columns than all before them."""
         rows = self.estimates(i).shape[1]

@@ -1,7 +1,7 @@
 r"""KAAR in feature space, restarted now and then: O(log t) experts in constant memory each.
 
 The lifetimes are those of `solvers.starts`. New experts take the newest version of the features, so that these
-follow the world as well. Has the interface of StartSolver, for all lams at once and several rounds at a time.
+follow non-stationary inputs as well. Has the interface of StartSolver, for all lams at once and several rounds.
 """
 
 from __future__ import annotations

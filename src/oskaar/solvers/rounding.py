@@ -1,4 +1,4 @@
-r"""What float64 can tell of a round, and what is said of one that it cannot.
+r"""Rounds that float64 cannot resolve, and the error that refuses them.
 
 A round is solved through s = lam + k(x, x) - |w|^2, lam and the variance that past rows leave. Rounding moves s by
 about 1e-16 k(x, x), and the estimate by as large a part as s: where s is a tiny part of k(x, x), as for features

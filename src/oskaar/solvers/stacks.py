@@ -105,6 +105,13 @@ class Stack:
             self._factorise(slot)
             del self.put_off[slot]
 
+    def gram_of(self, slot: int) -> Array:
+        """Z^T Z of all rows of a slot, with those that are open or put off."""
+        late = self.rows_of(slot)[0] if slot in self.put_off else np.zeros((0, self.Gram.shape[1]))
+        rows = self.Z.get(int(self.versions[slot]), late[:0])[self.born[slot] : self.open]
+        gram: Array = (0.0 if slot in self.put_off else self.Gram[slot]) + late.T @ late + rows.T @ rows
+        return gram
+
     def rows_of(self, slot: int) -> tuple[Array, Array]:
         """All rows and targets of a slot that was put off; they are there until the next rows are written."""
         first, stop = self.put_off[slot]
@@ -117,10 +124,6 @@ class Stack:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.put_off = {}
-        if "P" in state:  # format 1 kept P = F^-T
-            self.F = np.zeros_like(self.__dict__.pop("P"))
-            for slot in range(len(self.starts)):
-                self._factorise(slot)
 
     def _factorise(self, slot: Any) -> None:
         """F, and Theta = F^-1 B, of Gram and B."""

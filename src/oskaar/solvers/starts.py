@@ -4,7 +4,7 @@ The expert that starts at round s = r 2^k, r odd, lives for 2^(k+2) rounds (Haza
 O(log t) are alive, and for every s <= t there is one that started in the first half of [s, t], so that it has seen
 the second. Proof: let 2^k be the largest power of 2 up to (t - s)/2 + 1. One of the 2^k rounds from s on is a
 multiple of 2^k; it is at most (t - s)/2 after s, and its expert lives for at least 2^(k+2) > t - s rounds. The very
-first lives for ever, so that nothing is lost on a world that does not change. With `first_only` there is no other.
+first lives for ever, so that nothing is lost on a stationary stream. With `first_only` there is no other.
 Has the interface of AllRestarts, for one round at a time.
 """
 

@@ -25,8 +25,8 @@ from oskaar.state.members import read_array, read_text, require_plain, write_arr
 from oskaar.state.names import Allowed
 from oskaar.state.writing import replaced
 
-FORMAT = 2
-"""The number of the format that is written; all from 1 to this are read."""
+FORMAT = 3
+"""The number of the format that is written, and the only one that is read."""
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
@@ -110,11 +110,11 @@ def _manifest(
     manifest = json.loads(text, parse_constant=_no_number)
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise StateError("the manifest must be an object with the number of its format.")
-    if not 1 <= manifest["format"] <= FORMAT:
+    if manifest["format"] != FORMAT:
         raise StateError(
             f"the file has format {limits.shown(manifest['format'])}, written by oskaar "
             f"{limits.shown(manifest.get('oskaar'))}; "
-            f"this version reads formats 1 to {FORMAT}: install a newer oskaar."
+            f"this version reads format {FORMAT}: install the oskaar that wrote it."
         )
     if not isinstance(manifest.get("arrays"), list) or not isinstance(manifest.get("nodes"), list):
         raise StateError("the manifest must list arrays and nodes.")

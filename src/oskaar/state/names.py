@@ -23,12 +23,6 @@ CLASSES = ("arrays", "features", "inputs", "kernels", "learners", "losses", "sol
 FUNCTIONS = ("features", "kernels", "losses")
 """Parts of the package whose functions may be."""
 
-MOVED = {
-    "oskaar.learners.changes:Change": "oskaar.learners.change_points:Change",
-    "oskaar.learners.changes:Changes": "oskaar.learners.change_points:ChangeDetector",
-}
-"""What classes of earlier versions are called now."""
-
 Allowed = Iterable[str] | Mapping[str, Any] | None
 
 
@@ -62,7 +56,6 @@ def _names_in(modules: tuple[str, ...]) -> Mapping[str, Any]:
         for thing in list(vars(module).values()):
             if isinstance(thing, kinds) and thing.__module__ == name:
                 found[f"{name}:{thing.__qualname__}"] = thing
-    found.update({old: found[new] for old, new in MOVED.items() if new in found})
     return MappingProxyType(found)
 
 

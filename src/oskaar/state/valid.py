@@ -17,7 +17,9 @@ from oskaar.solvers.all_restarts import AllRestarts, Products
 from oskaar.solvers.cholesky import PanelCholesky
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.openrows import OpenRows
+from oskaar.solvers.kaar_features import FeatureSolver
+from oskaar.solvers.pending_rows import PendingRows
+from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import StartSolver
 from oskaar.solvers.suffix_factor import PANEL, SPREAD, STRIP, Fold, SuffixFactor

@@ -74,11 +74,12 @@ def interval_means(G: Array, starts: Sequence[int]) -> Array:
     return means
 
 
-def mixture_regret(experts: int, eta: float) -> float:
+def mixture_regret(experts: float, eta: float) -> float:
     """log(N) / eta: what the mixture pays more than one of N experts while that is awake (proposition, step 2).
 
     Assumes that eta is an exp-concavity constant of the losses. N counts all experts born so far: T restarts
-    for each lam and kernel, whichever are still alive.
+    for each lam and kernel, whichever are still alive. Where experts have prior weights, N is the sum of these over
+    that of the one expert.
 
     >>> mixture_regret(1, 0.125)
     0.0

@@ -1,4 +1,4 @@
-"""What a learner does when no kernel is given: scales of the rows, company, and a rate in units of the loss."""
+"""What a learner does when no kernel is given: the units of the rows, and the ensemble."""
 
 import pickle
 
@@ -11,9 +11,8 @@ from scipy.sparse import csr_array
 from strategies import labels_of, lams, rows, small_losses
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, features, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels, losses, replay
 
-MODES = pytest.mark.parametrize("restarts", ["all", "geometric", None])
 MAKE = {
     "oskaar": lambda loss, **settings: OSKAAR(loss, **settings),
     "shifted": lambda loss, **settings: OSKAAR(loss, shifted=True, **settings),
@@ -22,6 +21,8 @@ MAKE = {
     "salami, geometric": lambda loss, **settings: SALAMI(loss, restarts="geometric", **settings),
     "salami, window": lambda loss, **settings: SALAMI(loss, window=9, **settings),
     "salami, budget": lambda loss, **settings: SALAMI(loss, budget=7, **settings),
+    "ensemble": lambda loss, **settings: Ensemble(loss, **settings),
+    "ensemble, budget": lambda loss, **settings: Ensemble(loss, budget=7, **settings),
 }
 makes = pytest.mark.parametrize("make", MAKE)
 
@@ -106,54 +107,51 @@ def test_oskaar_is_the_definition(data, X, lam):
     assert learner.regret <= learner.certificate().bound + 1e-9
 
 
-@MODES
-@settings(max_examples=8)
-@given(data=st.data(), X=odd_rows(max_rounds=13), project=st.booleans(), window=st.sampled_from([None, None, 3, 7]))
-def test_salami_is_the_definition(restarts, data, X, project, window):
-    """g_hat_t, the weights of kinds and of company, and those of restarts, which are the paper's."""
+@settings(max_examples=12)
+@given(data=st.data(), X=odd_rows(max_rounds=13))
+def test_the_ensemble_is_the_definition(data, X):
+    """g_hat_t, the weights of all experts, and those of restarts among themselves."""
     loss = data.draw(small_losses())
     ys = data.draw(st.lists(labels_of(loss), min_size=len(X), max_size=len(X)))
-    if not ys or (restarts is None and window is not None):
+    if not ys:
         return
     Phi, ends = np.array([loss.embed(y) for y in ys]), one_each(X)
-    asked = {"project": project, "window": window, "lives": naive.lives(restarts)}
-    G, weights, company = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss), **asked)
-    _, paper, _ = naive.untuned_salami(X, Phi, ends, guests=None, later=0.0, scaled=False, **asked)
-    learner = SALAMI(loss, restarts=restarts, project=project, window=window)
+    G, weights, shares = naive.ensemble(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss))
+    learner = Ensemble(loss)
     for t, (x, y) in enumerate(zip(X, ys)):
         np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
-        np.testing.assert_allclose(learner.expert_weights(), [weights[t].sum(axis=0)], atol=1e-8)
-        np.testing.assert_allclose(list(learner.company_weights().values()), company[t], atol=1e-8)
-        np.testing.assert_allclose(learner.restart_weights()[1], paper[t].sum(axis=1), atol=1e-8)
+        expected = [*weights[t].sum(axis=0), *shares[t]]
+        np.testing.assert_allclose(list(learner.expert_weights().values()), expected, atol=1e-8)
+        by_birth = weights[t].sum(axis=1)
+        np.testing.assert_allclose(by_birth.sum() * learner.restart_weights()[1], by_birth, atol=1e-8)
         learner.learn_one(x, y)
-    again = SALAMI(loss, restarts=restarts, project=project, window=window)
-    np.testing.assert_allclose(replay(again, X, ys).estimates, G, atol=1e-8)
+    np.testing.assert_allclose(replay(Ensemble(loss), X, ys).estimates, G, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", [losses.Kendall(4), losses.Ordinal(5)], ids=repr)
-def test_panels_that_speak_by_scores(loss, rng):
-    """Where scores are linear in x the jury hears them; with a kernel of one's own, those of the whole."""
+def test_groups_that_stand_as_scores(loss, rng):
+    """Where scores are linear in x they are chosen; with a kernel of one's own, those of the whole."""
     X = rng.normal(size=(50, 3))
     S = X @ rng.normal(size=(3, 4)) + [0.3, 0.0, -0.2, 0.1]
     ranked = isinstance(loss, losses.Kendall)
     ys = [tuple(np.argsort(-s).tolist()) if ranked else int(np.clip(np.rint(2 + s[0]), 0, 4)) for s in S]
     Phi, ends = loss.embed_many(ys), one_each(X)
-    G, _, _ = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss), lives=naive.lives("all"))
-    without, _, _ = naive.untuned_salami(X, Phi, ends, judge_of(loss, ys), lives=naive.lives("all"))
-    result = replay(SALAMI(loss), X, ys)
+    G, _, _ = naive.ensemble(X, Phi, ends, judge_of(loss, ys), scored=scores_of(loss), lives=naive.lives("all"))
+    without, _, _ = naive.ensemble(X, Phi, ends, judge_of(loss, ys), lives=naive.lives("all"))
+    result = replay(Ensemble(loss), X, ys)
     np.testing.assert_allclose(result.estimates, G, atol=1e-8)
     assert np.abs(G - without).max() > 0.01
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
-    asked = {"guests": [K], "scaled": False, "scored": scores_of(loss)}
-    G, _, _ = naive.company_salami([K], Phi, ends, (0.05, 0.5), judge_of(loss, ys), **asked)
-    given_ = replay(SALAMI(loss, kernels.Linear() + 1.0, company=True), X, ys)
+    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), "later": -4.0, "scored": scores_of(loss)}
+    G, _, _ = naive.mixture_with_experts([K], Phi, ends, (0.05, 0.5), judge_of(loss, ys), **asked)
+    given_ = replay(Ensemble(loss, kernels.Linear() + 1.0), X, ys)
     np.testing.assert_allclose(given_.estimates, G, atol=1e-8)
 
 
 @settings(max_examples=5)
 @given(st.lists(st.integers(1, 5), min_size=3, max_size=6), st.integers(0, 2**32 - 1))
 def test_rounds_of_parts(sizes, seed):
-    """Scales are taken after the round that brings 4, 8, ... rows; company is KAAR with more kernels."""
+    """Scales are taken after the round that brings 4, 8, ... rows; static experts are KAAR with more kernels."""
     rng = np.random.default_rng(seed)
     rounds = [3.0 + 7.0 * rng.normal(size=(n, 2)) for n in sizes]
     loss = losses.PerRow(losses.ZeroOne(3))
@@ -161,7 +159,7 @@ def test_rounds_of_parts(sizes, seed):
     X, Phi, ends = np.vstack(rounds), np.vstack([loss.embed(y) for y in ys]), np.cumsum(sizes).tolist()
     for make, G in (
         (OSKAAR, naive.untuned_oskaar(X, Phi, ends, 1.0)),
-        (SALAMI, naive.untuned_salami(X, Phi, ends)[0]),
+        (Ensemble, naive.ensemble(X, Phi, ends, parts=True)[0]),
     ):
         learner = make(loss)
         for x, y, g in zip(rounds, ys, np.split(G, ends[:-1])):
@@ -170,47 +168,8 @@ def test_rounds_of_parts(sizes, seed):
         np.testing.assert_allclose(np.vstack(replay(make(loss), rounds, ys).estimates), G, atol=1e-8)
 
 
-@pytest.mark.parametrize("restarts", ["geometric", None])
-@pytest.mark.parametrize(("project", "window"), [(True, None), (False, None), (True, 20)])
-def test_company_on_features(restarts, project, window, rng):
-    """With a map of one's own company and the scaled rate are asked for; chunks and rounds are the definition."""
-    X, ys = rng.normal(size=(44, 2)), [int(i // 7 % 4) for i in range(44)]
-    asked = {"company": True, "eta": "scaled", "restarts": restarts, "window": window, "project": project}
-    fast, slow = (SALAMI(losses.ZeroOne(), features=features.Linear(2), **asked) for _ in range(2))
-    K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
-    if restarts is None and window is not None:
-        return  # the one expert slides: test_feature_solver.py
-    settings_ = {"project": project, "window": window, "lives": naive.lives(restarts)}
-    guests = [K] if window is None else []
-    judge = judge_of_classes(ys)
-    G, weights, company = naive.company_salami(
-        [K], np.eye(4)[ys], one_each(X), (0.05, 0.5), judge, guests=guests, **settings_
-    )
-    result = replay(fast, X, ys)
-    for t, (x, y) in enumerate(zip(X, ys)):
-        seen = len(slow.estimate(x))
-        np.testing.assert_allclose(slow.estimate(x), G[t, :seen], atol=1e-8)
-        np.testing.assert_allclose(result.estimates[t][:seen], G[t, :seen], atol=1e-8)
-        np.testing.assert_allclose(slow.expert_weights()[0], weights[t].sum(axis=0), atol=1e-8)
-        np.testing.assert_allclose(list(slow.company_weights().values()), company[t], atol=1e-8)
-        slow.learn_one(x, y)
-
-
-@pytest.mark.parametrize("eta", [0.125, 2.0, "scaled"])
-@pytest.mark.parametrize("company", [True, False])
-def test_asked_for_beside_a_kernel(eta, company, rng):
-    X, ys = rng.normal(size=(20, 2)), rng.integers(3, size=20).tolist()
-    K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
-    learner = SALAMI(losses.ZeroOne(3), kernels.Gaussian() + 1.0, (0.1, 1.0, 3.0), eta=eta, company=company)
-    rate = {"eta": 0.5, "scaled": True} if eta == "scaled" else {"eta": eta, "scaled": False}
-    Phi, judge = losses.ZeroOne(3).embed_many(ys), judge_of(losses.ZeroOne(3), ys)
-    guests = [K] if company else None
-    G, _, _ = naive.company_salami([K], Phi, one_each(X), (0.1, 1.0, 3.0), judge, guests=guests, **rate)
-    np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-9)
-
-
-def test_with_a_kernel_it_is_the_paper(rng):
-    """Neither company nor a scaled rate unless asked for; nor where the theorem's variant is."""
+def test_salami_is_the_paper(rng):
+    """With a kernel and without, shifted or not."""
     X, ys = rng.normal(size=(30, 2)), rng.integers(3, size=30).tolist()
     Phi = losses.ZeroOne(3).embed_many(ys)
     K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
@@ -257,7 +216,7 @@ def test_batch(rng):
 # ------------------------------------------------------------------ classes that appear, labels that come late
 
 
-@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+@pytest.mark.parametrize("make", [OSKAAR, Ensemble])
 def test_classes_that_appear(make, rng):
     """A class is a coordinate from its first round on, also where rounds are learned again."""
     X, ys = 2.0 + rng.normal(size=(22, 2)), [i // 3 for i in range(22)]
@@ -265,7 +224,7 @@ def test_classes_that_appear(make, rng):
     if make is OSKAAR:
         G = naive.untuned_oskaar(X, Phi, ends, 1.0)
     else:
-        G, _, _ = naive.untuned_salami(X, Phi, ends, judge_of_classes(ys))
+        G, _, _ = naive.ensemble(X, Phi, ends, judge_of_classes(ys))
     learner = make(losses.ZeroOne())
     result = replay(make(losses.ZeroOne()), X, ys)
     for t, (x, y) in enumerate(zip(X, ys)):
@@ -276,7 +235,7 @@ def test_classes_that_appear(make, rng):
         learner.learn_one(x, y)
 
 
-@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+@pytest.mark.parametrize("make", [OSKAAR, Ensemble])
 @settings(max_examples=3)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_tickets(make, data, seed):
@@ -291,7 +250,7 @@ def test_tickets(make, data, seed):
         G = (
             naive.untuned_oskaar(so_far, Phi, ends, 1.0)
             if make is OSKAAR
-            else naive.untuned_salami(so_far, Phi, ends, judge)[0]
+            else naive.ensemble(so_far, Phi, ends, judge)[0]
         )
         np.testing.assert_allclose(learner.estimate(x), G[-1], atol=1e-8)
         waiting.append((t, learner.ask(x)[0], G[-1]))
@@ -382,7 +341,7 @@ def test_an_error_while_all_is_learned_again_leaves_no_trace(make, chunks, monke
     state = pickle.dumps(learner)
     learn = learner.partial_fit if chunks else learner.learn_many
     with monkeypatch.context() as patched:
-        patched.setattr(type(learner), "_follow", lambda *_: 1 / 0)
+        patched.setattr("oskaar.learners.learner._follow", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             learn(X[7:], ys[7:])
     assert pickle.dumps(learner) == state
@@ -425,16 +384,16 @@ def test_asking_changes_nothing(make):
 def test_sparse_and_dict_rows_have_no_scales(rng):
     X, ys = rng.normal(size=(14, 3)), rng.integers(3, size=14).tolist()
     Phi, K = losses.ZeroOne(3).embed_many(ys), naive.gram(lambda x, y: naive.cosine(x, y) + 1, X, X)
-    asked = {"guests": [K], "guest_lams": (0.05, 0.5, 2.0), "later": -4.0}
-    G, _, _ = naive.company_salami([K], Phi, one_each(X), (0.05, 0.5), judge_of(losses.ZeroOne(3), ys), **asked)
+    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), "later": -4.0}
+    G, _, _ = naive.mixture_with_experts([K], Phi, one_each(X), (0.05, 0.5), judge_of(losses.ZeroOne(3), ys), **asked)
     for xs in (csr_array(X), [{f"f{j}": float(v) for j, v in enumerate(x)} for x in X]):
-        silent = SALAMI(losses.ZeroOne(3))
+        silent = Ensemble(losses.ZeroOne(3))
         np.testing.assert_allclose(replay(silent, xs, ys).estimates, G, atol=1e-8)
         assert silent._early is None
 
 
 def test_one_of_several_kernels(rng):
-    """None in a list is the smooth one; there is no company beside a kernel of one's own."""
+    """None in a list is the smooth one."""
     X, ys = 5.0 + 3.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     learner = SALAMI(losses.ZeroOne(3), [None, kernels.Linear() + 1.0], 0.5)
     linear, Phi = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X), losses.ZeroOne(3).embed_many(ys)
@@ -503,58 +462,37 @@ def test_what_the_bound_is(rng):
 def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
     X, ys = 4.0 + 9.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     Phi = losses.ZeroOne(3).embed_many(ys)
-    G, _, _ = naive.untuned_salami(X, Phi, one_each(X), guests=None, later=0.0, scaled=False)
+    G, _, _ = naive.ensemble(X, Phi, one_each(X), ridges=None, later=0.0, scaled=False)
     learner = SALAMI(losses.ZeroOne(3), **settings_)
     np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-8)
     assert learner.expert_weights().shape == (1, 2)
     assert learner.expert_weights().sum() == pytest.approx(1)
 
 
-def test_no_bound_for_a_scaled_rate(rng):
-    X, ys = STREAMS["easy"](rng)
-    assert SALAMI(losses.ZeroOne(2)).partial_fit(X, ys).certificate().surrogate_bound is None
-
-
-@pytest.mark.parametrize("settings_", [{}, {"window": 100}, {"budget": 20}, {"restarts": None}])
-def test_changes_and_restarts_are_the_papers(settings_, rng):
-    """Company and the scaled rate decide what is answered, not when the law is said to have changed."""
+@pytest.mark.parametrize("settings_", [{}, {"budget": 20}])
+def test_changes_are_those_of_the_restarts(settings_, rng):
+    """Other experts and the rate decide what is answered, not when the law is said to have changed."""
     X = 10.0 * rng.normal(size=(150, 2))
     ys = [int((x[0] > 0) ^ (t >= 120)) for t, x in enumerate(X)]
-    ours = SALAMI(losses.ZeroOne(2), **settings_, false_alarms=0.01)
+    ours = Ensemble(losses.ZeroOne(2), **settings_, false_alarms=0.01)
     paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:128])[0], **settings_, false_alarms=0.01)
     for each in (ours, paper):
         each.partial_fit(X, ys)
     np.testing.assert_allclose(ours.change_points(), paper.change_points(), atol=1e-7)  # and the evidence
-    assert bool(ours.change_points()) == ("restarts" not in settings_)
-    for (s, p), (r, q) in [(ours.restart_weights(), paper.restart_weights())]:
-        np.testing.assert_array_equal(s, r)
-        np.testing.assert_allclose(p, q, atol=1e-9)
-        assert p.sum() == pytest.approx(1)
-    assert ours.effective_dimension() == pytest.approx(paper.effective_dimension(), abs=1e-8)
+    assert ours.change_points()
+    np.testing.assert_array_equal(ours.restart_weights()[0], paper.restart_weights()[0])
+    assert ours.restart_weights()[1].sum() == pytest.approx(1)
     assert ours.surrogate_loss != paper.surrogate_loss
-    if "restarts" in settings_:
-        return
-    in_turn = SALAMI(losses.ZeroOne(2), **settings_, false_alarms=0.01)
+    in_turn = Ensemble(losses.ZeroOne(2), **settings_, false_alarms=0.01)
     in_turn.learn_many(X, ys)
     assert [c[:2] for c in in_turn.change_points()] == [c[:2] for c in ours.change_points()]
 
 
-@pytest.mark.parametrize("settings_", [{}, {"budget": 9}])
-def test_restarts_are_weighed_at_the_rate_that_was_asked_for(settings_, rng):
-    X, ys = rng.normal(size=(30, 2)), [0] * 15 + [1] * 15
-    (_, p), (_, q), (_, r) = (
-        SALAMI(losses.ZeroOne(2), eta=eta, company=company, **settings_).partial_fit(X, ys).restart_weights()
-        for eta, company in ((0.125, True), (0.125, False), (0.5, False))
-    )
-    np.testing.assert_allclose(p, q, atol=1e-9)
-    assert np.abs(p - r).max() > 0.01
-
-
-def test_a_world_that_hardly_moves(rng):
-    """What company is for: labels that stay, and x that says nothing."""
+def test_labels_that_hardly_move(rng):
+    """What the last label is for: labels that stay, and x that says nothing."""
     X, ys = rng.normal(size=(200, 3)), [(t // 25) % 4 for t in range(200)]
-    ours = replay(SALAMI(losses.ZeroOne(4)), X, ys).losses.mean()
-    alone = replay(SALAMI(losses.ZeroOne(4), company=False, eta=0.5), X, ys).losses.mean()
+    ours = replay(Ensemble(losses.ZeroOne(4)), X, ys).losses.mean()
+    alone = replay(SALAMI(losses.ZeroOne(4)), X, ys).losses.mean()
     repeated = np.mean(np.diff(ys, prepend=-1) != 0)
     assert ours < alone / 1.5
     assert ours < repeated + 0.05
@@ -587,7 +525,7 @@ def test_units_do_not_matter():
     """From the 4th row on, answers are the same in metres and in miles."""
     X, ys = stream(60)
     far = X * np.array([2.0**-20, 2.0**9, 2.0**30])
-    for make in (OSKAAR, SALAMI):
+    for make in (OSKAAR, SALAMI, Ensemble):
         here, there = replay(make(losses.ZeroOne(3)), X, ys), replay(make(losses.ZeroOne(3)), far, ys)
         np.testing.assert_allclose(here.estimates[4:], there.estimates[4:], atol=1e-9)
 
@@ -612,7 +550,7 @@ def test_a_row_that_waits_is_counted():
     X, ys = stream(6, width=300)
     learner = OSKAAR(losses.ZeroOne(3), budget=5)
     learner.learn_many(X[:5], ys[:5])
-    learner.max_bytes = learner.cost().bytes + learner._growth(1) + 2000
+    learner.max_bytes = learner.cost().bytes + learner._estimator.growth(1) + 2000
     with pytest.raises(MemoryError, match="max_bytes allows"):
         learner.learn_one(X[5], ys[5])
     learner.max_bytes += 1000

@@ -14,10 +14,10 @@ from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 
 
-class Straight(FeatureMap):
+class StandardisedLinear(FeatureMap):
     """Features in the units of a standardised kernel, and 1.
 
-    >>> Straight(kernels.Standardised(kernels.Linear(), (1.0,), (2.0,)))(np.array([[5.0]]))
+    >>> StandardisedLinear(kernels.Standardised(kernels.Linear(), (1.0,), (2.0,)))(np.array([[5.0]]))
     array([[2., 1.]])
     """
 

@@ -13,31 +13,28 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import state
-from oskaar.arrays import Array, fit_columns, reach, spans, without_rounding
+from oskaar.arrays import Array, batches, fit_columns, reach, spans, without_rounding
 from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel
 from oskaar.learners.base import Predictor, as_labels, require_same_length
-from oskaar.learners.certificate import Certificate, Hindsight
-from oskaar.learners.growing import charges, together
-from oskaar.learners.scales import Early, waits_for_scales
+from oskaar.learners.certificate import Certificate
+from oskaar.learners.estimators import Estimator, Pending
+from oskaar.learners.labels import Labels
+from oskaar.learners.rescaling import FIRST, EarlyRounds, has_units
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
+from oskaar.solvers.cholesky import PANEL
 
-
-class Forecast(Protocol):
-    """Whatever a solver needs to learn the rounds, and their estimates."""
-
-    @property
-    def G(self) -> Array:
-        """g_hat, a row for each input."""
+Rescaled = tuple[Inputs, Estimator, float]
+"""Inputs and an estimator in other units, and the surrogate loss that they would have had."""
 
 
 @dataclass(frozen=True)
@@ -62,87 +59,39 @@ class Rounds:
         return replace(self, estimates=np.zeros((0, 0)))
 
 
-ACCOUNTS = ("rounds", "total_loss", "regret", "surrogate_loss", "_gap", "_drift", "_tickets", "_resets")
-"""What stays when all is learned again: what was paid, and what is asked."""
-
-
 class OnlineLearner(Predictor):
-    """Predict, see the truth, learn. Subclasses say which solver."""
-
-    advice = "raise the limit"
-    """What to do when memory ends."""
+    """A loss, inputs, an estimator and accounts: predict, see the truth, learn. Subclasses assemble the parts."""
 
     max_open: int = 10_000
     """How many tickets of `ask` may be open; past it the oldest is dropped. Set it on a learner at any time."""
 
+    _kernels_in_units = 1
+    """How many default kernels there are once the units of rows are known."""
+
     _tickets: Tickets
-    _scaled: list[Kernel] | None = None
-    _early: Early | None = None
-    _behind = 0.0
-    _drift = 0.0
     _resets = 0
 
-    def __init__(self, loss: Loss, kernel: Any, max_bytes: Any = None) -> None:
+    def __init__(self, loss: Loss, max_bytes: Any = None, rescales: bool = False) -> None:
+        """rescales: kernels are the default ones, in the units of the first rows (`learners.rescaling`)."""
         self.loss = loss
-        self.kernel = kernel
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
+        self._rescales = rescales
         self.reset()
 
     @abstractmethod
-    def _restart(self) -> None:
-        """Make a solver that has seen nothing."""
+    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Estimator]:
+        """Inputs and an estimator that have seen nothing.
 
-    @abstractmethod
-    def _forecast(self, block: Block) -> Forecast:
-        """The estimate G for one round, and what learning it needs. Changes nothing."""
-
-    @abstractmethod
-    def _update(self, forecast: Any, Phi: Array, space: Space) -> None:
-        """Learn the round of a forecast, whose label is Phi in the coordinates of `space`."""
-
-    @abstractmethod
-    def _forecast_chunk(self, chunk: Block, Phi: Array, ends: Any, spaces: list[Space]) -> Forecast:
-        """The estimates G for several rounds, each after the labels of those before it. Changes nothing.
-
-        spaces[i] is known before label i, spaces[i + 1] after it. To the last bit, the estimate of round i does not
-        depend on label i or later ones: no sum goes over coordinates that they bring.
-        Raises LinAlgError where the rounds have to go in turn.
+        kernels: the default ones in the units of the first rows; None before there are some.
         """
-
-    @abstractmethod
-    def _append(self, ahead: Any) -> None:
-        """Learn the rounds of a chunk's forecast."""
-
-    @abstractmethod
-    def _takes_scales(self) -> bool:
-        """Whether the kernel is the default one, whose scales are those of the rows (`learners.scales`)."""
-
-    @abstractmethod
-    def _make_maps(self) -> None:
-        """Make the feature maps, where there are any."""
-
-    @abstractmethod
-    def _new_inputs(self) -> Inputs:
-        """A store of rows that has seen nothing."""
-
-    @abstractmethod
-    def _room(self) -> int:
-        """How many rows the next chunk may have."""
-
-    @abstractmethod
-    def _operations(self) -> int:
-        """About how many operations the next round takes."""
-
-    @abstractmethod
-    def _growth(self, rows: int) -> int:
-        """An upper bound of the memory that the solver takes for so many more rows."""
 
     def reset(self) -> None:
         """Forget everything that was learned."""
         with self._lock, writing(self):
-            self._start_anew(None)
-            self._early = Early() if self._takes_scales() else None
+            self._inputs, self._estimator = self._assemble(None)
+            self._space: Space = self.loss.space()
+            self._early = EarlyRounds() if self._rescales else None
             self._behind = 0.0
             self._resets += 1
             self.rounds = 0
@@ -154,22 +103,32 @@ class OnlineLearner(Predictor):
             self._memo: tuple[int, Any, Any, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
 
-    def _start_anew(self, scaled: list[Kernel] | None) -> None:
-        self._scaled = scaled
-        self._make_maps()
-        self._inputs = self._new_inputs()
-        self._restart()
-        self._space: Space = self.loss.space()
-
     @property
     def space(self) -> Space:
         """The coordinates in use."""
         return self._space
 
+    @property
+    def estimator(self) -> Estimator:
+        """What makes the estimates."""
+        return self._estimator
+
+    @property
+    def room(self) -> int:
+        """How many rows the next chunk may have."""
+        return self._estimator.room if self._early is None else min(self._estimator.room, self._early.until_due)
+
+    @exclusive
+    def commit(self, block: Block, labels: Labels, pending: Pending) -> None:
+        """Learn rounds that the estimator has forecast and observed for someone else, who answered them."""
+        nothing = np.zeros(len(labels.ys))
+        surrogates = labels.surrogate_losses(pending.G)
+        self._commit(block, labels, pending, Rounds([], nothing, nothing, surrogates, pending.G, labels.ends))
+
     @exclusive
     def certificate(self) -> Certificate:
         """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
-        hindsight = self._hindsight()
+        hindsight = self._estimator.hindsight(self._space, self.rounds)
         if hindsight is not None:
             late = self._behind + self._drift
             hindsight = replace(hindsight, surrogate_bound=hindsight.surrogate_bound + late)
@@ -184,10 +143,6 @@ class OnlineLearner(Predictor):
         totals = self.rounds, self.regret, self.surrogate_loss
         return Certificate(*totals, self._space.diameter, self._gap, delay_drift=self._drift)
 
-    def _hindsight(self) -> Hindsight | None:
-        """What the theorem of this learner says of its surrogate loss, where its assumptions hold."""
-        return None
-
     @exclusive
     def cost(self) -> Cost:
         """The bytes that are held, and about how many operations the next round takes.
@@ -197,7 +152,7 @@ class OnlineLearner(Predictor):
         >>> learner.partial_fit([[0.0], [1.0]] * 500, "ab" * 500).cost().bytes < 50_000
         True
         """
-        return Cost(self._held(), self._operations())
+        return Cost(self._held(), self._estimator.operations)
 
     # ---------------------------------------------------------------- one round
 
@@ -221,7 +176,7 @@ class OnlineLearner(Predictor):
 
         Losses that learn their coordinates from the stream have one for each label seen, in order.
         """
-        return self._public(self._forecast(self._inputs.parse(x)).G)
+        return self._public(self._estimator.forecast(self._inputs.parse(x), self._space).G)
 
     # ---------------------------------------------------------------- labels that come late, or never
 
@@ -241,8 +196,8 @@ class OnlineLearner(Predictor):
         """
         block, rows = self._inputs.parse_to_keep(x)
         most = require_max_open(self.max_open)
-        forecast, z = self._answered(block)
-        asked = Asked(rows, z.copy() if isinstance(z, np.ndarray) else z, forecast.G.copy())
+        pending, z = self._answered(block)
+        asked = Asked(rows, z.copy() if isinstance(z, np.ndarray) else z, pending.G.copy())
         if self.max_bytes is not None:
             require_space(self._held() + held(asked), self.max_bytes, "tell or forget tickets, or lower max_open")
         return self._tickets.add(asked, most), z
@@ -274,7 +229,11 @@ class OnlineLearner(Predictor):
     def predict_many(self, xs: Any) -> list[Any]:
         """The answers for many x, each as `predict_one` would give it now."""
         block, ends = self._inputs.parse_each(xs)
-        return [self._decode(self._space, self._forecast(block.part(lo, hi)).G) for lo, hi in spans(ends)]
+        answers: list[Any] = []
+        for (first, last), inside in batches(ends, PANEL):
+            G = self._estimator.each(block.part(first, last), inside, self._space)
+            answers += self._space.decode_rounds(without_rounding(fit_columns(G, self._space.p)), inside)
+        return answers
 
     @exclusive
     def learn_many(self, xs: Any, ys: Any) -> None:
@@ -303,7 +262,8 @@ class OnlineLearner(Predictor):
 
     @exclusive
     def _end_stream(self) -> None:
-        """Finish what was put off from chunk to chunk."""
+        with writing(self):
+            self._estimator.finish()
 
     @exclusive
     def _next_chunk(self, where: tuple[int, int], block: Block, ends: Any, ys: list[Any], start: int) -> list[Rounds]:
@@ -313,8 +273,7 @@ class OnlineLearner(Predictor):
                 f"the learner was at round {where[0]} when this stream left it and is at {self.rounds} now: it must "
                 "not learn anything else before the stream ends."
             )
-        room = min(self._room(), self._early.until_due) if self._early else self._room()
-        first, stop = reach(ends, start, room)
+        first, stop = reach(ends, start, self.room)
         chunk = self._inputs.part(block, first, int(ends[stop - 1]))
         return self._learn_chunk(chunk, ends[start:stop] - first, ys[start:stop])
 
@@ -322,7 +281,7 @@ class OnlineLearner(Predictor):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything and learn these rounds."""
-        fresh = self._like_new()
+        fresh = self.like_new()
         fresh.partial_fit(X, y)
         with self._lock:
             self.__dict__.update(fresh.__dict__)  # in one step
@@ -340,13 +299,17 @@ class OnlineLearner(Predictor):
         return held({**self.__dict__, "_memo": None})
 
     def _require_space(self, block: Block) -> None:
-        if self.max_bytes is not None:
-            wanted = self._held() + self._growth(block.n) + self._inputs.size_of(block)
-            if self._early is not None and waits_for_scales(block):
-                wanted += self._early.growth(block, self._space.p)
-            require_space(wanted, self.max_bytes, self.advice)
+        if self.max_bytes is None:
+            return
+        wanted = self._held() + self._estimator.growth(block.n) + self._inputs.size_of(block)
+        if self._early is not None and has_units(block):
+            wanted += self._early.growth(block)
+            if self._early.due == FIRST and self._early.until_due <= block.n:
+                wanted += (self._kernels_in_units - 1) * held(self._estimator)
+        require_space(wanted, self.max_bytes, self._estimator.advice)
 
-    def _like_new(self) -> Self:
+    def like_new(self) -> Self:
+        """A learner with the same settings that has seen nothing."""
         fresh = object.__new__(type(self))
         fresh.__dict__.update(self.__dict__)
         fresh.reset()
@@ -363,164 +326,103 @@ class OnlineLearner(Predictor):
                 _require_parts(len(self.loss.embed(y)), n, f"round {i}: ")
         return block, ends, labels
 
-    def _answered(self, block: Block) -> tuple[Forecast, Any]:
+    def _answered(self, block: Block) -> tuple[Pending, Any]:
         """The forecast and the answer, kept for the `learn_one` that follows a `predict_one`."""
         mark = block.fingerprint()
         remembered = self._remembered(mark)
         if remembered is not None:
             return remembered
-        forecast = self._forecast(block)
-        z = self._decode(self._space, forecast.G)
-        self._memo = (self.rounds, mark, forecast, z)
-        return forecast, z
+        pending = self._estimator.forecast(block, self._space)
+        z = self._decode(pending.G)
+        self._memo = (self.rounds, mark, pending, z)
+        return pending, z
 
-    def _remembered(self, mark: Any) -> tuple[Forecast, Any] | None:
+    def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
         memo = self._memo
         return memo[2:] if memo is not None and mark is not None and memo[:2] == (self.rounds, mark) else None
 
-    def _decode(self, space: Space, G: Array) -> Any:
-        return space.decode_round(without_rounding(fit_columns(G, space.p)))
+    def _decode(self, G: Array) -> Any:
+        return self._space.decode_round(without_rounding(fit_columns(G, self._space.p)))
 
     def _learn_round(self, block: Block, y: Any, asked: Asked | None = None, ticket: Any = None) -> Rounds:
         """Learn a round; what is accounted is the answer now, or the one that was given when it was asked."""
         if asked is None:
-            forecast, z = self._answered(block)
-            G = forecast.G
+            pending, z = self._answered(block)
+            G = pending.G
         else:
             remembered = self._remembered(block.fingerprint())
-            forecast = remembered[0] if remembered else self._forecast(block)
+            pending = remembered[0] if remembered else self._estimator.forecast(block, self._space)
             z, G = asked.z, asked.G
-        spaces = [self._space, self._space.extended(y)]
-        Phi = spaces[1].embed_many([y])
-        _require_parts(len(Phi), block.n)
+        labels = Labels(self.loss, self._space, [y], [block.n])
+        _require_parts(len(labels.Phi), block.n)
         self._require_space(block)
-        happened = self._account(spaces, [z], G, Phi, [y], [block.n])
+        happened = _happened(labels, [z], G)
         if asked is not None:
-            told = _surrogates(forecast.G, Phi, [block.n], spaces)
-            happened = replace(happened, drift=_total(happened.surrogate_losses) - _total(told))
-        self._hear(forecast, spaces, [y], [block.n])
-        early, again = self._scales_after(block, Phi, [block.n], spaces[1], [y])
-        kernels = self._inputs.chosen(block)
-        with writing(self):
-            self._inputs.kernels = kernels
-            self._update(forecast, Phi, spaces[1])
-            self._commit(block, spaces[1], happened)
-            self._take_scales(early, again)
-            if asked is not None:
-                self._tickets.close(ticket)
+            told = _total(labels.surrogate_losses(pending.G))
+            happened = replace(happened, drift=_total(happened.surrogate_losses) - told)
+        self._memo = None  # observing may write to it
+        self._commit(block, labels, self._estimator.observe(pending, labels), happened, ticket)
         return happened
 
     def _learn_chunk(self, chunk: Block, ends: Any, ys: list[Any]) -> list[Rounds]:
-        spaces = [self._space]
-        for y in ys:
-            spaces.append(spaces[-1].extended(y))
-        Phi = spaces[-1].embed_many(ys)
+        """Predict and learn some rounds at once."""
+        labels = Labels(self.loss, self._space, ys, ends)
         self._require_space(chunk)
         try:
-            ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
-            self._hear(ahead, spaces, ys, ends)
-            happened = self._account(spaces, self._answers(spaces, ahead.G, ends), ahead.G, Phi, ys, ends)
+            pending = self._estimator.forecast_chunk(chunk, labels)
+            happened = _happened(labels, labels.answers(pending.G), pending.G)
         except ValueError:  # a round is refused, or rounding makes the chunk singular: go in turn
             rounds = zip(spans(ends), ys, strict=True)
             return [self._learn_round(self._inputs.part(chunk, lo, hi), y) for (lo, hi), y in rounds]
-        early, again = self._scales_after(chunk, Phi, ends, spaces[-1], ys)
-        kernels = self._inputs.chosen(chunk)
-        with writing(self):
-            self._inputs.kernels = kernels
-            self._append(ahead)
-            self._commit(chunk, spaces[-1], happened)
-            self._take_scales(early, again)
+        self._commit(chunk, labels, pending, happened)
         return [happened]
 
-    def _hear(self, ahead: Any, spaces: list[Space], ys: list[Any], ends: Any) -> None:
-        """The labels of rounds to come, for learners that judge answers; nothing is learned before `_append`."""
+    def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
+        """Write rounds down that were forecast and observed."""
+        early, rescaled = self._rescaled(block, labels)
+        kernels = self._inputs.chosen(block)
+        with writing(self):
+            self._inputs.kernels = kernels
+            self._inputs.append(block)
+            self._estimator.commit(pending)
+            self._space = labels.space
+            self._account(happened)
+            self._early = early
+            if rescaled is not None:
+                self._inputs, self._estimator, paid = rescaled
+                self._behind = self.surrogate_loss - self._drift - paid
+            if ticket is not None:
+                self._tickets.close(ticket)
 
-    def _scales_after(
-        self, block: Block, Phi: Array, ends: Any, space: Space, ys: list[Any]
-    ) -> tuple[Early | None, Self | None]:
-        """The rows that wait for scales after these rounds; and, where it is time, a learner in the units of all."""
-        if self._early is None or not waits_for_scales(block):
-            return None, None
-        early = self._early.with_rounds(block, Phi, ends, ys)
-        if early.until_due > 0:
-            return early, None
-        return early.later(), self._learned_again(early, space)
-
-    def _take_scales(self, early: Early | None, again: Self | None) -> None:
-        """Go on as the learner that has learned all again; what was paid stays."""
-        if again is not None:
-            kept = {name: getattr(self, name) for name in ACCOUNTS}
-            behind = self.surrogate_loss - self._drift - again.surrogate_loss
-            self.__dict__.update({**again.__dict__, **kept, "_behind": behind, "_torn": True})  # in one step
-        self._early = early
-
-    def _learned_again(self, early: Early, space: Space) -> Self:
-        """A learner that has learned all rounds with the default kernel in the units of their rows."""
-        again = self._like_new()
-        again._early = None
-        again._start_anew(early.kernels())
-        block, Phi, ends, ys = early.everything(space.p)
-        start = 0
-        while start < len(ends):
-            first, stop = reach(ends, start, again._room())
-            chunk, inside = block.part(first, int(ends[stop - 1])), ends[start:stop] - first
-            again._follow(chunk, Phi[first : int(ends[stop - 1])], inside, space, ys[start:stop])
-            start = stop
-        return again
-
-    def _follow(self, chunk: Block, Phi: Array, ends: Any, space: Space, ys: list[Any]) -> None:
-        """Learn rounds whose answers were given already."""
-        spaces = [space] * (len(ys) + 1)
-        try:
-            ahead = self._forecast_chunk(chunk, Phi, ends, spaces)
-        except LinAlgError:
-            for (lo, hi), y in zip(spans(ends), ys, strict=True):
-                block = chunk.part(lo, hi)
-                forecast = self._forecast(block)
-                self._hear(forecast, [space, space], [y], [hi - lo])
-                self._update(forecast, Phi[lo:hi], space)
-                self._commit(block, space, _silent(forecast.G, Phi[lo:hi], [hi - lo], [space] * 2))
-            return
-        self._hear(ahead, spaces, ys, ends)
-        self._append(ahead)
-        self._commit(chunk, space, _silent(ahead.G, Phi, ends, spaces))
-
-    def _account(
-        self, spaces: list[Space], answers: list[Any], G: Array, Phi: Array, ys: list[Any], ends: Any
-    ) -> Rounds:
-        """What rounds with estimates G cost: spaces[i] is what is known before label i, spaces[i + 1] after it."""
-        losses = np.array([self.loss(z, y) for z, y in zip(answers, ys, strict=True)])
-        optima = np.array([space.optimum(y) for space, y in zip(spaces[1:], ys, strict=True)])
-        surrogates = _surrogates(G, Phi, ends, spaces)
-        if not math.isfinite(_total(losses) + _total(optima) + _total(surrogates)):
-            _refuse_numbers(losses, optima, surrogates, Phi, answers, ys)
-        gap = 0.0 if spaces[0].exact else self._gaps(spaces, answers, G, ys, losses - optima)
-        return Rounds(answers, losses, optima, surrogates, G, ends, gap)
-
-    def _gaps(self, spaces: list[Space], answers: list[Any], G: Array, ys: list[Any], regrets: Array) -> float:
-        rounds = zip(spaces, spaces[1:], answers, ys, G, strict=False)
-        gaps = [after.gap(z, y, g[: before.p]) for before, after, z, y, g in rounds]
-        return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
-
-    def _answers(self, spaces: list[Space], G: Array, ends: Any) -> list[Any]:
-        answers: list[Any] = []
-        rows = spans(ends)
-        for space, first, stop, end in together(spaces[:-1]):
-            lo, hi = rows[first][0], rows[end - 1][1]
-            G_i = without_rounding(fit_columns(G[lo:hi], space.p))
-            found = space.decode_rounds(G_i, [hi - lo for _, hi in rows[first:end]])
-            answers += found[: stop - first]
-        return answers
-
-    def _commit(self, block: Block, space: Space, happened: Rounds) -> None:
-        self._inputs.append(block)
-        self._space = space
+    def _account(self, happened: Rounds) -> None:
         self.rounds += len(happened.losses)
         self.total_loss += _total(happened.losses)
         self.regret += _total(happened.losses - happened.optima)
         self.surrogate_loss += _total(happened.surrogate_losses)
         self._gap += happened.gap
         self._drift += happened.drift
+
+    def _rescaled(self, block: Block, labels: Labels) -> tuple[EarlyRounds | None, Rescaled | None]:
+        """The rounds that wait for units; where it is time, all learned again in the units of all rows."""
+        if self._early is None or not has_units(block):
+            return None, None
+        early = self._early.with_rounds(block, labels)
+        if early.until_due > 0:
+            return early, None
+        return early.later(), self._learned_again(early, labels.space)
+
+    def _learned_again(self, early: EarlyRounds, space: Space) -> Rescaled:
+        """All rounds learned in the units of their rows."""
+        inputs, estimator = self._assemble(early.kernels())
+        block, ends, ys = early.everything()
+        start, paid = 0, 0.0
+        while start < len(ends):
+            first, stop = reach(ends, start, estimator.room)
+            chunk = block.part(first, int(ends[stop - 1]))
+            labels = Labels(self.loss, space, ys[start:stop], ends[start:stop] - first, known=True)
+            paid += _follow(inputs, estimator, chunk, labels)
+            start = stop
+        return inputs, estimator, paid
 
     def _public(self, G: Array) -> Array:
         G = self._space.full(fit_columns(G, self._space.p))
@@ -534,26 +436,43 @@ class OnlineLearner(Predictor):
         state.require_count(self._space.p, "the coordinates")
         for name in ("total_loss", "regret", "surrogate_loss"):
             state.require_number(getattr(self, name), name)
-        state.require(self._torn is False and self._memo is None, "it was stopped in the middle of a round")
+        state.require(self._incomplete is False and self._memo is None, "it was stopped in the middle of a round")
+        self._estimator.check_state(self._inputs, self._space, self.rounds)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_memo": None}
 
 
-def _surrogates(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Array:
-    """|phi - g|^2 of each round, the mean over its rows."""
-    surrogates = charges(G, Phi, spaces[1:], ends)
-    if len(ends) == len(surrogates):
-        return surrogates
-    rows = spans(ends)
-    means: Array = np.add.reduceat(surrogates, [lo for lo, _ in rows]) / [hi - lo for lo, hi in rows]
-    return means
+def _happened(labels: Labels, answers: list[Any], G: Array) -> Rounds:
+    """What rounds with these answers and estimates cost."""
+    losses, optima, surrogates = labels.losses(answers), labels.optima(), labels.surrogate_losses(G)
+    if not math.isfinite(_total(losses) + _total(optima) + _total(surrogates)):
+        _refuse_numbers(losses, optima, surrogates, labels.Phi, answers, labels.ys)
+    gap = 0.0 if labels.spaces[0].exact else _gaps(labels, answers, G, losses - optima)
+    return Rounds(answers, losses, optima, surrogates, G, labels.ends, gap)
 
 
-def _silent(G: Array, Phi: Array, ends: Any, spaces: list[Space]) -> Rounds:
-    """Rounds that are not judged."""
-    nothing = np.zeros(len(ends))
-    return Rounds([], nothing, nothing, _surrogates(G, Phi, ends, spaces), G, ends, 0.0)
+def _gaps(labels: Labels, answers: list[Any], G: Array, regrets: Array) -> float:
+    rounds = zip(labels.spaces, labels.spaces[1:], answers, labels.ys, G, strict=False)
+    gaps = [after.gap(z, y, g[: before.p]) for before, after, z, y, g in rounds]
+    return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
+
+
+def _follow(inputs: Inputs, estimator: Estimator, chunk: Block, labels: Labels) -> float:
+    """Learn rounds whose answers were given already; the surrogate loss that they would have had."""
+    try:
+        pending = estimator.forecast_chunk(chunk, labels)
+    except LinAlgError:
+        if len(labels.ys) > 1:
+            paid = 0.0
+            for (lo, hi), y in zip(labels.rows, labels.ys, strict=True):
+                one = Labels(labels.loss, labels.space, [y], [hi - lo], known=True)
+                paid += _follow(inputs, estimator, chunk.part(lo, hi), one)
+            return paid
+        pending = estimator.observe(estimator.forecast(chunk, labels.space), labels)
+    inputs.append(chunk)
+    estimator.commit(pending)
+    return _total(labels.surrogate_losses(pending.G))
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:

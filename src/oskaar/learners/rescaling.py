@@ -3,7 +3,7 @@ r"""The units of x for a learner without a kernel of its own: those in which fea
 The default kernel compares features standardised by their mean and standard deviation over the rows so far. These
 are taken anew when there are 4, 8, 16, ..., 512 rows, and what was seen is then learned again; after that they stay.
 So the first few hundred rounds cost a little more than once, and afterwards the kernel is one kernel, as in the
-theorems. For the rounds before, the learner has paid, and is judged by, what it said at the time: the surrogate loss
+theorems. The losses of the rounds before are those of the answers that were given: the surrogate loss
 of the theorem is that of the present kernel, plus `behind`, what was paid less what the present kernel would have.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, fit_columns
+from oskaar.arrays import Array
 from oskaar.inputs import Block
 from oskaar.kernels import Kernel, standardised_kernels
+from oskaar.learners.labels import Labels
 from oskaar.rows import nbytes
 
 FIRST, LAST = 4, 512
@@ -26,11 +27,13 @@ PER_ROW = 128
 """Bytes that keeping a row takes beside its numbers."""
 
 
-class Early:
-    """The first rows as they came, with labels and targets, while scales may change. A value; `with_rounds` adds.
+class EarlyRounds:
+    """The first rounds as they came, while units may change. A value; `with_rounds` adds.
 
-    >>> early = Early().with_rounds(Block(np.array([[1.0], [3.0]]), 2), np.ones((2, 1)), [1, 2], ["a", "b"])
-    >>> early.rows, early.until_due, Early().until_due
+    >>> from oskaar.losses import ZeroOne
+    >>> labels = Labels(ZeroOne("ab"), ZeroOne("ab").space(), ["a", "b"], [1, 2])
+    >>> early = EarlyRounds().with_rounds(Block(np.array([[1.0], [3.0]]), 2), labels)
+    >>> early.rows, early.until_due, EarlyRounds().until_due
     (2, 2, 4)
     """
 
@@ -38,7 +41,6 @@ class Early:
         self.rows = 0
         self.due = FIRST
         self._blocks: list[Array] = []
-        self._targets: list[Array] = []
         self._labels: list[Any] = []
         self._ends: list[int] = []
 
@@ -47,17 +49,16 @@ class Early:
         """Rows that may come before scales are taken."""
         return self.due - self.rows
 
-    def with_rounds(self, block: Block, Phi: Array, ends: Any, ys: list[Any]) -> Early:
+    def with_rounds(self, block: Block, labels: Labels) -> EarlyRounds:
         """These rounds too."""
-        other = Early()
+        other = EarlyRounds()
         other.rows, other.due = self.rows + block.n, self.due
         other._blocks = [*self._blocks, np.array(block.rows)]
-        other._targets = [*self._targets, Phi]
-        other._labels = [*self._labels, *ys]
-        other._ends = self._ends + [self.rows + int(end) for end in ends]
+        other._labels = [*self._labels, *labels.ys]
+        other._ends = self._ends + [self.rows + int(end) for end in labels.ends]
         return other
 
-    def later(self) -> Early | None:
+    def later(self) -> EarlyRounds | None:
         """The same rows, which wait for the next power of 2; None where scales stay as they are from now on."""
         if self.rows >= LAST:
             return None
@@ -67,21 +68,20 @@ class Early:
         return other
 
     def kernels(self) -> list[Kernel]:
-        """The default kernels in the units of the rows so far: one for OSKAAR, all for SALAMI."""
+        """The default kernels in the units of the rows so far: smooth, linear, rough."""
         return standardised_kernels(np.concatenate(self._blocks))
 
-    def everything(self, p: int) -> tuple[Block, Array, Any, list[Any]]:
-        """All rows, their targets in p coordinates, where each round ends, and the labels."""
-        Phi = np.concatenate([fit_columns(part, p) for part in self._targets])
+    def everything(self) -> tuple[Block, Any, list[Any]]:
+        """All rows, where each round ends, and the labels."""
         ends = np.array(self._ends, dtype=np.intp)
-        return Block(np.concatenate(self._blocks), self.rows), Phi, ends, self._labels
+        return Block(np.concatenate(self._blocks), self.rows), ends, self._labels
 
     @staticmethod
-    def growth(block: Block, p: int) -> int:
-        """An upper bound of the memory that keeping a block with targets in p coordinates takes."""
-        return nbytes(block.rows) + block.n * (8 * p + PER_ROW)
+    def growth(block: Block) -> int:
+        """An upper bound of the memory that keeping a block takes."""
+        return nbytes(block.rows) + block.n * PER_ROW
 
 
-def waits_for_scales(block: Block) -> bool:
+def has_units(block: Block) -> bool:
     """Whether rows are numbers with units to be told."""
     return isinstance(block.rows, np.ndarray)

@@ -1,0 +1,205 @@
+r"""Ensemble: restarts and experts that never restart in one mixture, then chosen among by the task's own loss.
+
+    g_t = sum_e p_t(e) g_e(x_t)        over restarts of KAAR, ridge regressions, differences, the last label, the mean
+
+The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
+logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.selection` gives
+groups of experts a share by what their own answers cost, where the squared loss prefers the wrong ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oskaar.arrays import Array
+from oskaar.features import FeatureMap
+from oskaar.features.standardised_linear import StandardisedLinear
+from oskaar.guards import exclusive
+from oskaar.inputs import Inputs
+from oskaar.kernels import Kernel
+from oskaar.learners.base import inputs_for, require_loss, require_positive
+from oskaar.learners.change_points import RATE, Change, ChangeDetector
+from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
+from oskaar.learners.learner import OnlineLearner
+from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
+from oskaar.learners.selection import SelectedMixture
+from oskaar.learners.settings import maps_of, rate_of_alarms
+from oskaar.losses import Loss
+
+LAMS = (0.05, 0.5)
+"""Of restarts."""
+
+KERNELS = ("smooth", "linear", "rough")
+"""The default kernels on rows of numbers (`kernels.standardised_kernels`)."""
+
+RIDGE_LAMS = dict.fromkeys(("kernel", *KERNELS), (0.05, 0.5, 2.0))
+"""Of ridge regressions with each kernel."""
+
+ETA = 0.5
+"""The rate over the mean loss so far."""
+
+LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
+"""Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
+
+MOST_COLUMNS = 256
+"""Up to so many features the linear kernel is features itself."""
+
+
+class Ensemble(OnlineLearner):
+    r"""Online structured prediction with nothing to tune.
+
+    loss: what a mistake costs (`oskaar.losses`).
+    kernel: similarity of inputs, for rows that are objects, or where one is known. None is a smooth, a linear and a
+        rough one on standardised features (`kernels.standardised_kernels`); Cosine() + 1 for sparse and dict rows.
+    experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
+        differences, last label and mean. They have the same loss and have seen nothing.
+    selection: whether groups of experts also get a share by what their own answers cost.
+    eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, and no selection,
+        `certificate()` has a surrogate bound.
+    budget: Nystrom features on at most so many inputs for each kernel, for streams that never end.
+    max_bytes: refuse to grow past this much memory; `cost()` says what is held.
+    false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
+
+    Equivalent to tests/naive.py::ensemble.
+
+    >>> from oskaar import Ensemble, losses
+    >>> learner = Ensemble(losses.ZeroOne("ab"))
+    >>> for y in "a" * 20 + "b" * 20:
+    ...     learner.learn_one([0.0], y)
+    >>> learner.predict_one([0.0])
+    'b'
+    >>> list(learner.expert_weights())[:2]
+    ['restarts, lam 0.05', 'restarts, lam 0.5']
+    """
+
+    _kernels_in_units = len(KERNELS)
+    _estimator: Mixture | SelectedMixture
+
+    def __init__(
+        self,
+        loss: Loss,
+        kernel: Any = None,
+        experts: Sequence[Any] | Mapping[str, Any] | None = None,
+        selection: bool = True,
+        eta: float | None = None,
+        budget: int | None = None,
+        max_bytes: int | None = None,
+        false_alarms: float = RATE,
+    ) -> None:
+        self.kernel, self.experts, self.selection, self.budget = kernel, experts, selection, budget
+        self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
+        self.false_alarms = rate_of_alarms(false_alarms)
+        self._own = named_experts(experts, require_loss(loss))
+        super().__init__(loss, max_bytes, rescales=kernel is None)
+
+    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Mixture | SelectedMixture]:
+        names = KERNELS if kernels else ("kernel",)
+        asked: list[Any] = [*kernels] if kernels else [self.kernel]
+        if self._own is not None:
+            names, asked = names[:1], asked[:1]
+        inputs, restarts, sources = self._restarts(asked, names[0])
+        experts = self._experts(inputs, restarts, kernels, sources, names)
+        static = [restarts, *experts]
+        priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
+        weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
+        changes = ChangeDetector(self.false_alarms)
+        mixture = Mixture(inputs, restarts, experts, weights, True, False, changes)
+        if not self.selection or self.loss.parts:
+            return inputs, mixture
+        groups: dict[str, list[int]] = {names[0]: [0]}
+        for place, group in enumerate((g for e in static for g in e.groups), 1):
+            groups.setdefault(group, []).append(place)
+        return inputs, SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
+
+    def _restarts(self, asked: list[Any], name: str) -> tuple[Inputs, Any, list[FeatureMap | None]]:
+        """Inputs, restarts with the first kernel, and a feature map for each kernel if there is a budget."""
+        maps = maps_of(asked, None, self.budget, min(LAMS))
+        if not maps:
+            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts)
+            ridge = name if len(asked) > 1 and not self.loss.parts else None
+            return inputs, KernelRestarts(inputs, list(LAMS), "all", None, 1, ridge), [None] * len(asked)
+        keep = any(m.renews for m in maps)
+        inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep=keep)
+        return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
+
+    def _experts(
+        self, inputs: Inputs, restarts: Any, kernels: Any, sources: list[FeatureMap | None], names: Any
+    ) -> list[Any]:
+        """The experts that never restart."""
+        if self._own is not None:
+            return [OwnExpert(name, expert) for name, expert in self._own.items()]
+        if kernels and (linear := StandardisedLinear(kernels[1].left)).dim <= MOST_COLUMNS:
+            sources = [sources[0], linear, *sources[2:]]
+        parts, last = self.loss.parts, len(sources) - 1
+        lams = [list(RIDGE_LAMS[name]) for name in names]
+        if restarts.names:
+            lams[0] = [lam for lam in lams[0] if lam not in LAMS]
+        ridges: list[Any] = [
+            Ridges(inputs, k, sources[k], lams[k], names[k], not parts, differences=k == last)
+            for k in range(1 if parts else 0, len(sources))  # KAAR with the first kernel is among the restarts
+            if lams[k]
+        ]
+        return ridges if parts else [*ridges, PastLabels()]
+
+    def _scored(self, groups: list[str]) -> list[int]:
+        """Candidates that also stand as scores, where the loss has some: the whole, and the linear kernel."""
+        if self.loss.scored(np.zeros((0, self.loss.space().p))) is None:
+            return []
+        return [0, *(i for i, group in enumerate(groups, 1) if group == "linear")]
+
+    @property
+    def _mixture(self) -> Mixture:
+        return self._estimator if isinstance(self._estimator, Mixture) else self._estimator.mixture
+
+    @exclusive
+    def expert_weights(self) -> dict[str, float]:
+        """The weights of all experts by name, which add up to 1; restarts are summed over their rounds of birth.
+
+        They come from the squared loss. What the selection makes of groups is not in them (docs/defaults.md).
+        """
+        mixture = self._mixture
+        restarts, experts = mixture.weights.shares(mixture.births)
+        names = [f"restarts, lam {lam:g}" for lam in LAMS]
+        names += mixture.names
+        return dict(zip(names, [*restarts.sum(axis=1).tolist(), *experts.tolist()], strict=True))
+
+    @exclusive
+    def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
+        """(rounds, weights) of the restarts among themselves: see `SALAMI.restart_weights`."""
+        return self._mixture.restart_weights()
+
+    @exclusive
+    def change_points(self) -> list[Change]:
+        """When the law of the stream changed: see `SALAMI.change_points`."""
+        return list(self._mixture.changes.found)
+
+    @exclusive
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """That of the restarts: see `SALAMI.effective_dimension`."""
+        return self._mixture.effective_dimension(probes)
+
+    def __repr__(self) -> str:
+        kernel = "" if self.kernel is None else f", kernel={self.kernel!r}"
+        budget = "" if self.budget is None else f", budget={self.budget}"
+        return f"Ensemble({self.loss!r}{kernel}{budget})"
+
+
+def named_experts(experts: Any, loss: Loss) -> dict[str, Any] | None:
+    """Learners or estimators of one's own by name; None where there are none."""
+    if experts is None:
+        return None
+    if not isinstance(experts, Mapping):
+        kinds = [type(expert).__name__ for expert in experts]
+        names = [f"{kind} {i}" if kinds.count(kind) > 1 else kind for i, kind in enumerate(kinds, 1)]
+        experts = dict(zip(names, experts, strict=True))
+    for name, expert in experts.items():
+        if isinstance(expert, OnlineLearner) and repr(expert.loss) != repr(loss):
+            raise ValueError(f"all experts must have the loss {loss!r}, {name} has {expert.loss!r}.")
+        if not (hasattr(expert, "forecast") or isinstance(expert, OnlineLearner)):
+            raise TypeError(f"experts must be learners or estimators (`oskaar.learners.estimators`), got {expert!r}.")
+    return dict(experts)

@@ -1,0 +1,106 @@
+"""The labels of consecutive rounds as vectors, and what is known of the outputs before and after each of them.
+
+A round must not depend on labels to come, to the last bit. A sum over more coordinates, or a product with more rows,
+is rounded differently, though what it has more is 0: so a round is done in the coordinates known at its time, and how
+many rounds are done together is told by labels before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, fit_columns, spans, without_rounding
+from oskaar.losses import Loss, Space
+
+
+class Labels:
+    """Labels ys of rounds that end at rows `ends`; spaces[i] is known before label i, spaces[i + 1] after it.
+
+    Phi (rows, p) holds phi of all labels, in the coordinates known after the last.
+    known: the labels were seen before, and the space holds them all.
+
+    >>> from oskaar.losses import ZeroOne
+    >>> labels = Labels(ZeroOne("ab"), ZeroOne("ab").space(), ["a", "b"], [1, 2])
+    >>> labels.answers(labels.Phi), labels.losses(["a", "a"]).tolist()
+    (['a', 'b'], [0.0, 1.0])
+    """
+
+    def __init__(self, loss: Loss, space: Space, ys: list[Any], ends: Any, known: bool = False) -> None:
+        self.loss, self.ys, self.ends = loss, ys, ends
+        self.spaces = [space]
+        for y in ys:
+            self.spaces.append(space if known else self.spaces[-1].extended(y))
+        self.Phi = self.space.embed_many(ys)
+        self.rows = spans(ends)
+
+    @property
+    def space(self) -> Space:
+        """What is known after all of them."""
+        return self.spaces[-1]
+
+    def targets(self, i: int) -> Array:
+        """phi (n, p) of round i, in the coordinates known after it."""
+        (lo, hi), p = self.rows[i], self.spaces[i + 1].p
+        return self.Phi[lo:hi] if p == self.Phi.shape[1] else np.ascontiguousarray(self.Phi[lo:hi, :p])
+
+    def answers(self, G: Array) -> list[Any]:
+        """The answer to each round with estimates G (rows, p), decoded in the space known before its label."""
+        found: list[Any] = []
+        for space, first, stop, end in together(self.spaces[:-1]):
+            lo, hi = self.rows[first][0], self.rows[end - 1][1]
+            ends = [hi - lo for _, hi in self.rows[first:end]]
+            found += space.decode_rounds(without_rounding(fit_columns(G[lo:hi], space.p)), ends)[: stop - first]
+        return found
+
+    def losses_of(self, candidates: Array) -> Array:
+        """Delta (rounds, C) of the answers to estimates (C, rounds, p), for rounds of one row; decoded at once."""
+        found: list[list[Any]] = [[] for _ in candidates]
+        for space, first, stop, end in together(self.spaces[:-1]):
+            G = fit_columns(candidates[:, first:end], space.p).reshape(len(found) * (end - first), space.p)
+            answers = space.decode_many(without_rounding(G))
+            for c, mine in enumerate(found):
+                mine += answers[c * (end - first) :][: stop - first]
+        return np.array([self.losses(mine) for mine in found]).T
+
+    def losses(self, answers: list[Any]) -> Array:
+        """Delta of each answer."""
+        return np.array([self.loss(z, y) for z, y in zip(answers, self.ys, strict=True)])
+
+    def optima(self) -> Array:
+        """min_z Delta(z, y) of each round."""
+        return np.array([space.optimum(y) for space, y in zip(self.spaces[1:], self.ys, strict=True)])
+
+    def surrogate_losses(self, G: Array) -> Array:
+        """|phi - g|^2 of each round with estimates G (rows, p), the mean over its rows."""
+        errors = np.empty(len(G))
+        for space, first, stop, end in together(self.spaces[1:]):
+            lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]
+            here = self.Phi[lo:hi, : space.p] - fit_columns(G[lo:hi], space.p)
+            errors[lo:kept] = space.squared_norms(here)[: kept - lo]
+        if len(self.rows) == len(errors):
+            return errors
+        means: Array = np.add.reduceat(errors, [lo for lo, _ in self.rows]) / [hi - lo for lo, hi in self.rows]
+        return means
+
+
+def together(spaces: Sequence[Space]) -> Iterator[tuple[Space, int, int, int]]:
+    """Rounds to do together, for the space of each: (space, first, stop, end) do first..end-1, keep first..stop-1.
+
+    Those kept have this space. There are 1, 2, 4, ... together since the space has changed.
+
+    >>> from oskaar.losses import ZeroOne
+    >>> old = ZeroOne().space()
+    >>> new = old.extended("a")
+    >>> [found[1:] for found in together([old, old, new, new, new])]
+    [(0, 1, 1), (1, 2, 3), (2, 3, 3), (3, 5, 5)]
+    """
+    first, size = 0, 1 if spaces and spaces[0].grows else len(spaces)
+    while first < len(spaces):
+        space, end = spaces[first], min(first + size, len(spaces))
+        stop = next((i for i in range(first, end) if spaces[i] is not space), end)
+        yield space, first, stop, end
+        size = 2 * size if stop < len(spaces) and spaces[stop] is space else 1
+        first = stop

@@ -1,0 +1,201 @@
+r"""Selection among groups of experts by the task's own loss.
+
+The weights of a mixture come from the squared loss of estimates; what is paid is Delta of the answers. Mostly they
+agree. Where they do not, a group of experts on its own answers better than the whole mixture. So the answer of each
+group is judged too. With d_s = Delta(whole) - Delta(group) in round s, and m the largest Delta of any so far,
+
+    z = sum_s d_s / sqrt(m^2 + sum_s d_s^2),      share ~ exp(-3 + z |z|) for a group,  1 for the whole            (1)
+
+A group has hardly any share until its difference is more than luck, and then nearly all. Estimates are judged to
+about 1e-8 (`_rounded`): rounding errors must not choose among answers that are tied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oskaar import state
+from oskaar.arrays import Array, fit_columns
+from oskaar.inputs import Block, Inputs
+from oskaar.learners.certificate import Hindsight
+from oskaar.learners.labels import Labels
+from oskaar.learners.mixture import Mixture, PendingMixture
+from oskaar.losses import Loss, Space
+
+PRIOR = -3.0
+"""The logarithm of the prior share of a group."""
+
+MARKS = 2.0**25 * np.pi
+"""Estimates are judged to 1 / MARKS, about 1e-8; irrational, so that no fraction lies half way between two marks."""
+
+
+class Selection:
+    """The shares of the whole, which comes first, and of groups. A value that never changes; `after` makes the next.
+
+    >>> selection = Selection(2)
+    >>> for _ in range(30):
+    ...     selection = selection.after(np.array([[1.0, 0.0]]))[1]
+    >>> selection.shares().round(2)
+    array([0., 1.])
+    """
+
+    def __init__(self, candidates: int) -> None:
+        self.sums, self.squares, self.largest = np.zeros(candidates), np.zeros(candidates), 0.0
+
+    def shares(self) -> Array:
+        """The shares in the next round."""
+        shares: Array = _shares(self.sums[None], self.squares[None], np.array([self.largest]))[0]
+        return shares
+
+    def after(self, losses: Array) -> tuple[Array, Selection]:
+        """The shares in each of some rounds whose losses were (rounds, candidates), and the selection after them."""
+        d = losses[:, :1] - losses
+        sums = np.cumsum(np.concatenate([self.sums[None], d]), axis=0)
+        squares = np.cumsum(np.concatenate([self.squares[None], d**2]), axis=0)
+        largest = np.maximum.accumulate(np.append(self.largest, losses.max(axis=1)))
+        other = Selection(len(self.sums))
+        other.sums, other.squares, other.largest = sums[-1], squares[-1], float(largest[-1])
+        return _shares(sums[:-1], squares[:-1], largest[:-1]), other
+
+
+@dataclass
+class PendingSelection:
+    """Rounds to come: those of the mixture, candidates (C, rows, p), the estimate, and the selection after them."""
+
+    inner: PendingMixture
+    candidates: Array
+    G: Array
+    selection: Selection
+
+
+class SelectedMixture:
+    """An estimator: a mixture and each of its groups of experts, with shares by what their own answers cost.
+
+    groups: places in each group; 0 is all restarts together, 1, 2, ... are the experts that are always there.
+    scored: candidates that also stand as what scores can say of them (`Loss.scored`); 0 is the whole.
+    For rounds of one row.
+    """
+
+    def __init__(self, mixture: Mixture, groups: list[list[int]], loss: Loss, scored: list[int]) -> None:
+        self.mixture, self.groups, self.loss, self.scored = mixture, groups, loss, scored
+        self.selection = Selection(1 + len(groups) + len(scored))
+
+    @property
+    def advice(self) -> str:
+        """What to do when memory ends."""
+        return self.mixture.advice
+
+    @property
+    def room(self) -> int:
+        """As many rows as the mixture takes."""
+        return self.mixture.room
+
+    @property
+    def operations(self) -> int:
+        """Those of the mixture."""
+        return self.mixture.operations
+
+    def growth(self, rows: int) -> int:
+        """What the mixture takes."""
+        return self.mixture.growth(rows)
+
+    def forecast(self, block: Block, space: Space) -> PendingSelection:
+        """One round."""
+        inner = self.mixture.forecast(block, space)
+        candidates = self._candidates(inner)
+        return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
+
+    def observe(self, pending: PendingSelection, labels: Labels) -> PendingSelection:
+        """Judge the candidates of a round."""
+        self.mixture.observe(pending.inner, labels)
+        pending.selection = self.selection.after(self._losses(pending.candidates, labels))[1]
+        return pending
+
+    def forecast_chunk(self, block: Block, labels: Labels) -> PendingSelection:
+        """Several rounds."""
+        inner = self.mixture.forecast_chunk(block, labels)
+        candidates = self._candidates(inner)
+        shares, after = self.selection.after(self._losses(candidates, labels))
+        return PendingSelection(inner, candidates, _mean(shares, candidates), after)
+
+    def commit(self, pending: PendingSelection) -> None:
+        """Learn rounds that were observed."""
+        self.mixture.commit(pending.inner)
+        self.selection = pending.selection
+
+    def finish(self) -> None:
+        """The end of a stream."""
+        self.mixture.finish()
+
+    def each(self, block: Block, ends: Any, space: Space) -> Array:
+        """One round after the other, all from the present state."""
+        return np.concatenate([self.forecast(block.part(i, i + 1), space).G for i in range(block.n)])
+
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """That of the mixture."""
+        return self.mixture.effective_dimension(probes)
+
+    def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
+        """None: shares by the task's loss move the estimate, and no theorem is known of it."""
+        return None
+
+    def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
+        """Refuse a selection from a file that is not among these groups."""
+        state.require_kind(self.mixture, Mixture, "the mixture")
+        self.mixture.check_state(inputs, space, rounds)
+        state.require_kind(self.selection, Selection, "the selection")
+        count = len(self.selection.sums) if np.isfinite(self.selection.largest) else 0
+        state.require(count == 1 + len(self.groups) + len(self.scored), "a share for each group")
+
+    def _candidates(self, inner: PendingMixture) -> Array:
+        """Estimates (C, rows, p): of the whole, of each group, and of some of them by scores."""
+        p = max(self.loss.p if self.scored else 0, *(G.shape[-1] for G in (*inner.means, *inner.each)))
+        restarts = np.concatenate([fit_columns(G, p) for G in inner.means])
+        experts = np.concatenate([fit_columns(E, p) for E in inner.each], axis=1)
+        members = np.concatenate([restarts[None], experts])
+        logs = np.array(inner.logs)
+        everyone = list(range(logs.shape[1]))
+        found = [_mean(_softmax(logs[:, group]), members[group]) for group in [everyone, *self.groups]]
+        scores: list[Any] = [self.loss.scored(found[i]) for i in self.scored]
+        return np.stack([*found, *scores])
+
+    def _losses(self, candidates: Array, labels: Labels) -> Array:
+        """Delta (rounds, C) of the answer of each candidate."""
+        return labels.losses_of(_rounded(candidates))
+
+
+def _mean(shares: Array, estimates: Array) -> Array:
+    """The mean (rounds, p) of estimates (C, rounds, p) with shares (rounds, C).
+
+    Added up one estimate after the other, so that a coordinate's rounding does not depend on how many there are.
+    """
+    mean: Array = np.add.reduce(np.multiply(shares.T[:, :, None], estimates, order="C"), axis=0)
+    return mean
+
+
+def _rounded(G: Array) -> Array:
+    """Estimates without their last digits: answers that are tied are then the same, however G was computed.
+
+    >>> _rounded(np.array([0.5, 0.5 + 1e-16, -1e-16])).round(6)
+    array([0.5, 0.5, 0. ])
+    """
+    marks: Array = np.round(G * MARKS) / MARKS + 0.0
+    return marks
+
+
+def _shares(sums: Array, squares: Array, largest: Array) -> Array:
+    scale = np.sqrt(largest[:, None] ** 2 + squares)
+    z = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
+    logs = PRIOR + z * np.abs(z)  # (1)
+    logs[:, 0] = 0.0
+    return _softmax(logs)
+
+
+def _softmax(logs: Array) -> Array:
+    """Weights that add up to 1 in each row."""
+    weights: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

@@ -1,0 +1,438 @@
+"""The ensemble: experts that never restart, weights, selection, each on its own and together."""
+
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oskaar
+from oskaar import OSKAAR, SALAMI, Ensemble, features, kernels, losses, replay
+from oskaar.arrays import fit_columns
+from oskaar.inputs import Compared, Inputs
+from oskaar.learners.experts import PastLabels, Ridges
+from oskaar.learners.mixture import Weights
+from oskaar.learners.selection import Selection, _rounded
+
+KERNELS = [kernels.Gaussian() + 1.0, kernels.Linear() + 1.0]
+LAMS = [0.1, 2.0]
+
+
+def stream(n, seed=0, classes=3):
+    rng = np.random.default_rng(seed)
+    X = 5.0 + 3.0 * rng.normal(size=(n, 2))
+    return X, [int(x[0] > 5) + int(x[1] > 6) if classes == 3 else int(x[0] > 5) for x in X]
+
+
+# ------------------------------------------------------------------ selection
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 4), st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+def test_selection_is_its_formula(candidates, chunks, seed):
+    """In chunks as in turn; a loss of 0 for all, losses in thousands, and signed ones."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([0.0, 1.0, 1e3])
+    losses_ = [scale * rng.integers(-1, 3, size=(n, candidates)) for n in chunks]
+    selection, history = Selection(candidates), []
+    for chunk in losses_:
+        before = pickle.dumps(selection)
+        shares, after = selection.after(chunk)
+        for now, row in zip(shares, chunk):
+            expected = naive.shares_of_groups(candidates, [[0.0] * candidates, *history])
+            np.testing.assert_allclose(now, expected, atol=1e-12)
+            history.append(row.tolist())
+        assert pickle.dumps(selection) == before  # a value
+        selection = after
+        expected = naive.shares_of_groups(candidates, [[0.0] * candidates, *history])
+        np.testing.assert_allclose(selection.shares(), expected, atol=1e-12)
+
+
+def test_a_group_has_a_share_once_it_is_more_than_luck():
+    """The prior, and z^2 against 3: after 8 rounds won in a row it has more than the whole."""
+    selection, found = Selection(2), []
+    for _ in range(12):
+        found.append(selection.shares()[1])
+        selection = selection.after(np.array([[1.0, 0.0]]))[1]
+    z = [n / np.sqrt(1 + n) for n in range(12)]
+    np.testing.assert_allclose(found, [1 / (1 + np.exp(3 - v * v)) for v in z], atol=1e-12)
+
+
+def test_estimates_are_judged_to_1e_8():
+    g = np.array([1 / 3, 0.5, -0.25, 1e-17, -1e-17, 0.7])
+    np.testing.assert_array_equal(_rounded(g), _rounded(g + np.array([1, -1, 1, 1, -1, 1]) * 1e-15))
+    np.testing.assert_allclose(_rounded(g), g, atol=1e-8)
+    assert not np.signbit(_rounded(np.array([-1e-17])))[0]
+    assert _rounded(np.array([0.1]))[0] != _rounded(np.array([0.1 + 1e-7]))[0]
+
+
+@pytest.mark.parametrize("ys", [[0, 1] * 30, [0, 1, 2] * 20], ids=["abab", "abcabc"])
+@pytest.mark.parametrize("rows", [[[4.0]], [[0.0], [1.0]]], ids=["one row", "two rows"])
+def test_ties_are_broken_alike_in_chunks_and_in_turn(ys, rows):
+    """Labels that take turns on few rows are tied again and again; rounding must not decide the shares."""
+    X = np.array(rows * (60 // len(rows)))
+    learner, estimates = Ensemble(losses.ZeroOne(3)), []
+    for x, y in zip(X, ys):
+        estimates.append(learner.estimate(x))
+        learner.learn_one(x, y)
+    np.testing.assert_allclose(replay(Ensemble(losses.ZeroOne(3)), X, ys).estimates, estimates, atol=1e-9)
+
+
+# ------------------------------------------------------------------ weights
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 3), st.booleans(), st.sampled_from([0.0, -4.0]), st.integers(0, 2**32 - 1))
+def test_weights_are_their_definition(experts, scaled, later, seed):
+    """Against a sum over all rounds; two kinds, a restart at each round."""
+    rng, T, kinds = np.random.default_rng(seed), 6, 2
+    prior = rng.normal(size=experts)
+    paid, paid_by = rng.random(size=(T, kinds, T)), rng.random(size=(T, experts))
+    weights, own = Weights(0.7, kinds, scaled, later, prior), [1.0]
+    A = np.zeros((T, T))  # what is charged of a restart before it is born
+    for t in range(T):
+        rate = 0.7 / np.mean(own) if scaled else 0.7
+        total = np.array([[sum(paid[r, j, s] if s <= r else A[s, r] for r in range(t)) for s in range(t + 1)]
+                          for j in range(kinds)])  # fmt: skip
+        p = np.exp(later * (np.arange(t + 1) > 0) - rate * total)
+        q = np.exp(prior - rate * paid_by[:t].sum(axis=0))
+        restarts, others = weights.shares(np.arange(t + 1))
+        np.testing.assert_allclose(restarts, p / (p.sum() + q.sum()), atol=1e-9)
+        np.testing.assert_allclose(others, q / (p.sum() + q.sum()), atol=1e-9)
+        np.testing.assert_allclose(weights.of_restarts(np.arange(t + 1)), p / p.sum(), atol=1e-9)
+        own.append(rng.random())
+        A[:, t] = own[-1]
+        before = pickle.dumps(weights)
+        after = weights.after(np.arange(t + 1), paid[t, :, : t + 1], paid_by[t], own[-1])
+        assert pickle.dumps(weights) == before  # a value
+        weights = after
+
+
+# ------------------------------------------------------------------ experts by themselves
+
+
+class Targets:
+    """Labels that are vectors already."""
+
+    def __init__(self, Phi, ends):
+        self.Phi, self.ends = Phi, ends
+
+
+def new_experts(labels=True, mapped=False, kinds=(0, 1)):
+    inputs = Inputs(*([None] * 2 if mapped else KERNELS), parts=not labels, keep=not mapped)
+    maps = [features.Linear(), features.Linear()] if mapped else [None, None]
+    made = [Ridges(inputs, k, maps[k], LAMS, f"k{k}", labels, differences=k == kinds[-1]) for k in kinds]
+    return inputs, [*made, PastLabels()] if labels else made
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["kernels", "features"])
+@pytest.mark.parametrize("chunks", [[20], [1] * 20, [3, 1, 7, 9]], ids=["one", "in turn", "some"])
+def test_experts_are_their_definition(mapped, chunks, rng):
+    """Estimates in chunks and in turn; asking changes nothing; a coordinate that comes late was 0 before."""
+    X, Phi = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
+    Phi[:7, 2] = 0.0
+    inputs, experts = new_experts(mapped=mapped)
+    straight = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    Ks = [straight if mapped else naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X), straight]
+    assert [g for e in experts for g in e.groups] == ["k0"] * 2 + ["k1"] * 2 + ["differences"] * 2 + ["last", "mean"]
+    lo = 0
+    for n in chunks:
+        block, _ = inputs.parse_many(X[lo : lo + n])
+        labels = Targets(Phi[lo : lo + n, : 2 if lo + n <= 7 else 3], np.arange(1, n + 1))
+        state = pickle.dumps(experts)
+        first = Compared(inputs, block.part(0, 1))
+        asked = [e.forecast(first, None, None) for e in experts]
+        told = [e.forecast(Compared(inputs, block), None, labels) for e in experts]
+        assert pickle.dumps(experts) == state
+        for i in range(n):
+            found = naive.static_experts(Ks, Phi, lo + i, lo + i + 1, LAMS)
+            for ours, (_, _, g) in zip([E for one in told for E in one.estimates], found, strict=True):
+                np.testing.assert_allclose(ours[i], g[0, : len(ours[i])], atol=1e-9)
+            if i == 0:
+                for ours, (_, _, g) in zip([E for one in asked for E in one.estimates], found, strict=True):
+                    np.testing.assert_allclose(ours[0], g[0, : len(ours[0])], atol=1e-9)
+        pending = [e.observe(one, labels) for e, one in zip(experts, asked)] if n == 1 else told
+        inputs.append(block)
+        for expert, one in zip(experts, pending):
+            expert.commit(one)
+        lo += n
+    assert experts[-1].rounds == 20
+
+
+def test_experts_of_rounds_of_parts(rng):
+    """KAAR, with all rows of a round hedged; no label is the last."""
+    X, Phi, ends = rng.normal(size=(11, 2)), rng.normal(size=(11, 3)), [2, 3, 7, 11]
+    inputs, (ridges,) = new_experts(labels=False, kinds=(1,))
+    K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    assert ridges.names == ["ridge, k1, lam 0.1", "ridge, k1, lam 2"]
+    for lo, hi in zip([0, *ends], ends):
+        block, _ = inputs.parse_many([X[lo:hi]])
+        pending = ridges.forecast(Compared(inputs, block), None, None)
+        for ours, (_, _, g) in zip(pending.estimates, naive.static_experts([K, K], Phi, lo, hi, LAMS, parts=True)):
+            np.testing.assert_allclose(ours[:, : g.shape[1] if lo else 0], g[:, : None if lo else 0], atol=1e-9)
+        inputs.append(block)
+        ridges.commit(ridges.observe(pending, Targets(Phi[lo:hi], [hi - lo])))
+
+
+# ------------------------------------------------------------------ the ensemble
+
+
+def test_names_of_experts():
+    """Kernels by their names once there are three; the weights of all add up to 1."""
+    X, ys = stream(6)
+    learner = Ensemble(losses.ZeroOne(3))
+    restarts = ["restarts, lam 0.05", "restarts, lam 0.5"]
+    few = [f"ridge, kernel, lam {lam}" for lam in ("0.05", "0.5", "2")]
+    differences = [f"differences, kernel, lam {lam}" for lam in ("0.05", "0.5", "2")]
+    assert list(learner.expert_weights()) == [*restarts, *few, *differences, "the last label", "the mean"]
+    learner.partial_fit(X, ys)
+    names = [f"ridge, {k}, lam {lam}" for k in ("smooth", "linear", "rough") for lam in ("0.05", "0.5", "2")]
+    names += [f"differences, rough, lam {lam}" for lam in ("0.05", "0.5", "2")] + ["the last label", "the mean"]
+    assert list(learner.expert_weights()) == [*restarts, *names]
+    assert sum(learner.expert_weights().values()) == pytest.approx(1)
+    parts = Ensemble(losses.PerRow(losses.ZeroOne(3))).partial_fit([X], [ys])
+    assert list(parts.expert_weights()) == [*restarts, *names[3:9]]
+
+
+def test_groups_answer_with_what_was_known():
+    """An estimate below 0 for the one class there is answers it, though another appears later in the chunk."""
+    X, ys = np.array([[1.0], [-1.0], [1.0], [-1.0]] * 5), [0] * 15 + [1] * 5
+    K = naive.gram(naive.linear, X, X)
+
+    def judge(t, g, known):
+        return float(known == 0 or int(known > 15 and g[1] > g[0] + 1e-8) != ys[t])
+
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 2.0)}
+    G, _, _ = naive.mixture_with_experts([K], np.eye(2)[ys], list(range(1, 21)), (0.05, 0.5), judge, **asked)
+    result = replay(Ensemble(losses.ZeroOne(), kernels.Linear()), X, ys)
+    for t, g in enumerate(result.estimates):
+        np.testing.assert_allclose(g[: 1 + (t > 15)], G[t, : 1 + (t > 15)], atol=1e-8)
+
+
+@pytest.mark.parametrize("eta", [0.125, 2.0, None])
+@pytest.mark.parametrize("selection", [True, False])
+def test_a_rate_and_selection_do_what_they_say(eta, selection, rng):
+    """Whatever else is given."""
+    X, ys = rng.normal(size=(20, 2)), rng.integers(3, size=20).tolist()
+    loss = losses.ZeroOne(3)
+    K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
+    learner = Ensemble(loss, kernels.Gaussian() + 1.0, eta=eta, selection=selection)
+    rate = {"eta": 0.5, "scaled": True} if eta is None else {"eta": eta, "scaled": False}
+    judge = (lambda t, g, known: loss(loss.decode(_rounded(g)), ys[t])) if selection else None
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), **rate}
+    ends = list(range(1, 21))
+    G, weights, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.05, 0.5), judge, **asked)
+    np.testing.assert_allclose(replay(learner, X[:-1], ys[:-1]).estimates, G[:-1], atol=1e-9)
+    np.testing.assert_allclose(learner.estimate(X[-1]), G[-1], atol=1e-9)
+    expected = [*weights[-1].sum(axis=0), *shares[-1]]
+    np.testing.assert_allclose(list(learner.expert_weights().values()), expected, atol=1e-9)
+    np.testing.assert_allclose(learner.restart_weights()[1], weights[-1].sum(axis=1) / weights[-1].sum(), atol=1e-9)
+
+
+LOSS = losses.ZeroOne(3)
+OWN = {
+    "a": lambda: OSKAAR(LOSS, kernels.Gaussian() + 1.0, lam=0.3),
+    "b": lambda: SALAMI(LOSS, kernels.Linear() + 1.0, lam=1.0),
+    "c": lambda: OSKAAR(LOSS, lam=0.5),
+    "d": lambda: OSKAAR(LOSS, kernels.Gaussian() + 1.0, budget=5),
+}
+
+
+def test_experts_of_ones_own(rng):
+    """The mixture is that of what they answer on their own, with the restarts; chunks are rounds."""
+    X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
+    asked = {"selection": False, "eta": 0.2}
+    fast, slow = (
+        Ensemble(LOSS, kernels.Gaussian() + 1.0, {name: make() for name, make in OWN.items()}, **asked) for _ in "ab"
+    )
+    alone = {name: make() for name, make in OWN.items()}
+    result = replay(fast, X, ys)
+    gains, Phi = np.zeros(4), LOSS.embed_many(ys)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        G = slow.estimate(x)
+        np.testing.assert_allclose(result.estimates[t], G, atol=1e-9)
+        shares = list(slow.expert_weights().values())
+        E = [naive.projected(alone[name].estimate(x)[None])[0] for name in OWN]
+        np.testing.assert_allclose(shares[2:], _own_shares(gains, slow), atol=1e-9)
+        mean = _restarts_mean(slow, x)
+        np.testing.assert_allclose(G, sum(shares[:2]) * mean + np.dot(shares[2:], E), atol=1e-9)
+        gains += ((Phi[t] - G) ** 2).sum() - ((Phi[t] - np.array(E)) ** 2).sum(axis=1)
+        for learner in (slow, *alone.values()):
+            learner.learn_one(x, y)
+    assert list(slow.expert_weights())[2:] == list(OWN)
+    assert sum(slow.expert_weights().values()) == pytest.approx(1)
+    again = oskaar.from_bytes(slow.to_bytes())
+    np.testing.assert_array_equal(again.estimate(X[0]), slow.estimate(X[0]))
+
+
+def _own_shares(gains, learner):
+    """Weights of experts of one's own, out of their gains and the mass of the restarts."""
+    mixture = learner._mixture
+    logs, _ = mixture.weights.logs(mixture.births)
+    mine = np.exp(0.2 * gains - 3.0)
+    return mine / (np.exp(logs).sum() + mine.sum())
+
+
+def _restarts_mean(learner, x):
+    pending = learner._mixture.forecast(learner._inputs.parse(x), learner.space)
+    return fit_columns(pending.means[0], 3)[0]
+
+
+def test_experts_are_refused_where_they_do_not_fit():
+    with pytest.raises(ValueError, match="all experts must have the loss"):
+        Ensemble(losses.ZeroOne(2), experts=[OSKAAR(losses.ZeroOne(3))])
+    with pytest.raises(TypeError, match="learners or estimators"):
+        Ensemble(losses.ZeroOne(2), experts=[1.0])
+    twice = Ensemble(LOSS, experts=[OSKAAR(LOSS), OSKAAR(LOSS, lam=2.0)])
+    assert list(twice.expert_weights())[2:] == ["OSKAAR 1", "OSKAAR 2"]
+
+
+class LastSeen:
+    """An estimator of one's own: the last phi."""
+
+    room, operations = 7, 1
+
+    def __init__(self):
+        self.last, self.G = np.zeros((1, 3)), None
+
+    def growth(self, rows):
+        return 0
+
+    def forecast(self, block, space):
+        pending = LastSeen()
+        pending.G = self.last
+        return pending
+
+    def forecast_chunk(self, block, labels):
+        pending = LastSeen()
+        pending.G, pending.last = np.concatenate([self.last, labels.Phi[:-1]]), labels.Phi[-1:]
+        return pending
+
+    def observe(self, pending, labels):
+        pending.last = labels.Phi
+        return pending
+
+    def commit(self, pending):
+        self.last = pending.last
+
+
+def test_an_estimator_of_ones_own(rng):
+    """It is the expert that the ensemble has too; what was given is not changed, and `reset` begins anew."""
+    X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
+    given_ = LastSeen()
+    learner = Ensemble(LOSS, KERNELS[0], [given_])
+    result = replay(learner, X, ys)
+    assert list(learner.expert_weights())[2:] == ["LastSeen"]
+    assert (given_.last == 0).all()
+    np.testing.assert_array_equal(learner._mixture.experts[0].expert.last, LOSS.embed_many(ys[-1:]))
+    learner.reset()
+    for x, y, g in zip(X, ys, result.estimates):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-9)
+        learner.learn_one(x, y)
+
+
+def test_experts_that_are_given_stay_as_they_are(rng):
+    X, ys = rng.normal(size=(12, 2)), [0, 1, 2] * 4
+    given_ = OSKAAR(LOSS).partial_fit(X[:5], ys[:5])
+    before = pickle.dumps(given_)
+    learner = Ensemble(LOSS, experts=[given_]).partial_fit(X, ys)
+    assert pickle.dumps(given_) == before
+    fresh = Ensemble(LOSS, experts=[OSKAAR(LOSS)]).partial_fit(X, ys)
+    np.testing.assert_array_equal(learner.estimate(X[0]), fresh.estimate(X[0]))
+
+
+@pytest.mark.parametrize("settings_", [{}, {"budget": 7}, {"selection": False}])
+@pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.PerRow(losses.ZeroOne(3))], ids=["classes", "parts"])
+def test_saved_in_the_middle_it_goes_on(settings_, loss):
+    """Bit for bit, with the selection and the weights."""
+    X, ys = stream(26)
+    if loss.parts:
+        X, ys = [X[i : i + 2] for i in range(0, 26, 2)], [ys[i : i + 2] for i in range(0, 26, 2)]
+    half = len(ys) // 2 + 1
+    learner = Ensemble(loss, **settings_).partial_fit(X[:half], ys[:half])
+    again = oskaar.from_bytes(learner.to_bytes())
+    pickled = pickle.loads(pickle.dumps(learner))
+    for each in (learner, again, pickled):
+        each.learn_many(X[half:-3], ys[half:-3])
+        each.partial_fit(X[-3:], ys[-3:])
+    for other in (again, pickled):
+        assert other.to_bytes() == learner.to_bytes()
+        assert other.expert_weights() == learner.expert_weights()
+        np.testing.assert_array_equal(other.estimate(X[0]), learner.estimate(X[0]))
+
+
+@pytest.mark.parametrize("budget", [None, 7])
+def test_a_round_that_fails_while_groups_are_judged_leaves_no_trace(budget, monkeypatch):
+    X, ys = stream(20)
+    learner, untouched = (Ensemble(losses.ZeroOne(3), budget=budget).partial_fit(X[:15], ys[:15]) for _ in range(2))
+    state = pickle.dumps(learner)
+    for learn in (learner.partial_fit, learner.learn_many):
+        with monkeypatch.context() as patched:
+            patched.setattr(Selection, "after", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                learn(X[15:], ys[15:])
+        assert pickle.dumps(learner) == state
+    for each in (learner, untouched):
+        each.learn_many(X[15:], ys[15:])
+    assert pickle.dumps(learner) == pickle.dumps(untouched)
+
+
+@pytest.mark.parametrize("settings_", [{}, {"budget": 20}])
+def test_experts_are_counted(settings_):
+    """`cost` has it, the promise of growth has it, and three kernels are foreseen when the fourth row comes."""
+    X, ys = stream(40)
+    learner, alone = Ensemble(losses.ZeroOne(3), **settings_), SALAMI(losses.ZeroOne(3), **settings_)
+    for each in (learner, alone):
+        each.partial_fit(X[:30], ys[:30])
+    assert learner.cost().bytes > alone.cost().bytes
+    assert learner._estimator.growth(200) > alone._estimator.growth(200)
+    assert learner.cost().operations > alone.cost().operations
+    early = Ensemble(losses.ZeroOne(3), **settings_).partial_fit(X[:3], ys[:3])
+    early.max_bytes = early.cost().bytes + 100_000
+    try:
+        early.learn_one(X[3], ys[3])
+    except MemoryError:
+        assert early.rounds == 3
+    assert early.cost().bytes <= early.max_bytes
+
+
+@pytest.mark.parametrize("chunks", [True, False])
+def test_max_bytes_holds(chunks):
+    X, ys = stream(400)
+    learner = Ensemble(losses.ZeroOne(3), max_bytes=6_000_000)
+    learn = learner.partial_fit if chunks else learner.learn_many
+    with pytest.raises(MemoryError, match="max_bytes allows"):
+        learn(X, ys)
+    assert 30 < learner.rounds < 400
+    assert learner.cost().bytes <= 6_000_000
+
+
+@pytest.mark.parametrize("bad", [1.0, None, losses.F1])
+def test_a_loss_is_a_loss(bad):
+    with pytest.raises(TypeError, match="loss must be a Loss"):
+        Ensemble(bad)
+
+
+@pytest.mark.parametrize("eta", [0.125, 0.05])
+def test_the_certificate_without_selection(eta, rng):
+    """The theorem bounds the mixture, at every round, not what a selection makes of it."""
+    y, ys = 0, []
+    for _ in range(60):
+        y = y if rng.random() < 0.4 else int(rng.integers(21))
+        ys.append(y)
+    X = rng.normal(size=(60, 1))
+    learner = Ensemble(losses.ZeroOne(21), eta=eta, selection=False)
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        certificate = learner.certificate()
+        assert certificate.surrogate_loss <= certificate.surrogate_bound
+    T, weights = 60, learner._mixture.weights
+    mass = 2 * (1 + (T - 1) * np.exp(-4.0)) + np.exp(weights.priors).sum()
+    paper = SALAMI(losses.ZeroOne(21), kernels.standardised_kernels(X[:32])[0], eta=eta).fit(X, ys).certificate()
+    gap = (np.log(mass) - np.log(2 * T)) / eta
+    behind = learner._behind
+    assert certificate.surrogate_bound == pytest.approx(paper.surrogate_bound + gap + behind, rel=1e-9)
+    for other in (Ensemble(losses.ZeroOne(21), eta=eta), Ensemble(losses.ZeroOne(21), selection=False)):
+        assert other.fit(X, ys).certificate().surrogate_bound is None
