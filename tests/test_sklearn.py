@@ -45,8 +45,10 @@ EARLY = "a setting that makes no sense is refused when it is given"
 ROWS = "the error is worded for rows of any kind"
 NOTHING = "no rounds, and rows without features, are allowed"
 
-WHOLE = [VectorRegressor(), Classifier()]
+WHOLE = [VectorRegressor("oskaar", lam=0.1), Classifier("oskaar")]
 SLOWER = [
+    VectorRegressor(),
+    Classifier(),
     VectorRegressor("salami", lam=0.1),
     Classifier("salami"),
     Classifier("salami", lam=0.1, options={"window": 30}),
