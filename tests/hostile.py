@@ -123,7 +123,7 @@ def shared_array(count):
     nodes = [{"array": 0}, {"dict": [["a", [0]]]}]
     return [
         *nodes,
-        *[{"is": "oskaar.kernels:Linear", "state": [1]}] * count,
+        *[{"is": "oskaar.kernels.shapes:Linear", "state": [1]}] * count,
         *instances("oskaar.inputs:Inputs", 2, "a"),
     ]
 
@@ -174,7 +174,9 @@ ATTACKS = {
     "shared lists as a sum": lambda: in_learner(doubled(22, "list"), "OSKAAR", "regret"),
     "a long text shared": lambda: in_learner([{"tuple": ["x" * 100_000]}, *doubled(14)[1:]], "OSKAAR", "rounds"),
     "shared tuples in equal sets": lambda: state([*doubled(18), {"set": [[i] for i in range(19)]}] * 3, [2]),
-    "shared kernels": lambda: in_learner(instances("oskaar.kernels:Sum", 40, "left", "right"), "OSKAAR", "kernel"),
+    "shared kernels": lambda: in_learner(
+        instances("oskaar.kernels.base:Sum", 40, "left", "right"), "OSKAAR", "kernel"
+    ),
     "shared objects in a set": lambda: state(
         [*instances("oskaar.learners.tickets:Asked", 60, "rows", "z", "G"), {"set": [[120]]}], [121]
     ),
@@ -259,8 +261,8 @@ def attack():
 # ---------------------------------------------------------------- at random
 
 NAMES = [
-    "oskaar.kernels:Sum",
-    "oskaar.kernels:Linear",
+    "oskaar.kernels.base:Sum",
+    "oskaar.kernels.shapes:Linear",
     "oskaar.arrays:Growing",
     "oskaar.inputs:DenseStore",
     "oskaar.inputs:DictStore",

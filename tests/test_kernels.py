@@ -70,7 +70,7 @@ def test_limits_that_are_none():
     assert inside([[5.0, 0.0]], [[1.0, 0.0]]).item() == 1.0
     assert inside.kappa == 1.0
     assert repr(inside) == "Within(Gaussian(lengthscale=1.0), 2 features)"
-    with pytest.raises(ValueError, match="2 features, each with two limits, got 3"):
+    with pytest.raises(ValueError, match="2 features, as Within has, got 3"):
         inside([[1.0, 2.0, 3.0]], [[1.0, 2.0, 3.0]])
     with pytest.raises(ValueError, match="got 1 lows and 2 highs"):
         kernels.Within(kernels.Gaussian(), (0.0,), (1.0, 1.0))

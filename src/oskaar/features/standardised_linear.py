@@ -36,6 +36,6 @@ class StandardisedLinear(FeatureMap):
 
     def __call__(self, X: Rows) -> Array:
         """(u / sqrt(d), 1) of each row."""
-        U = self.units.in_units(X)
+        U = self.units.mapped(X)
         Z: Array = np.concatenate([U / max(1, U.shape[1]) ** 0.5, np.ones((len(U), 1))], axis=1)
         return Z

@@ -1,0 +1,42 @@
+r"""Kernels: the similarity of inputs.
+
+A kernel is called with two blocks of rows, `k(X, Y) -> (n, m)`, knows its diagonal, `k.diag(X)`, and a
+bound `kappa >= sup_x sqrt(k(x, x))`. Rows are dense, scipy sparse, or, for kernels that say
+`objects = True`, lists of anything. Kernels add, multiply and scale:
+
+    >>> import numpy as np
+    >>> k = 0.5 * Gaussian(2.0) + Linear() * Cosine() + 1.0
+    >>> k(np.eye(2), np.eye(2)).round(3)
+    array([[2.5  , 1.389],
+           [1.389, 2.5  ]])
+
+One's own is one small class with `__call__` and `diag` (see docs/extending.md), or any function.
+"""
+
+from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
+from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
+from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Stationary
+from oskaar.kernels.standardised import Standardised, Within, default_kernel, standardised_kernels
+
+__all__ = [
+    "Constant",
+    "Cosine",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Pairwise",
+    "Polynomial",
+    "Product",
+    "Rowwise",
+    "Standardised",
+    "Stationary",
+    "Sum",
+    "Within",
+    "as_kernel",
+    "default_kernel",
+    "diagonal",
+    "gram",
+    "standardised_kernels",
+]
