@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from oskaar.saved import tagged
+
 
 def taken_apart(data):
     """The manifest and the raw arrays of a file."""
@@ -50,7 +52,7 @@ def unpacked(data):
 
 def node_of(manifest, name):
     """The node of the first object of a class, and its attributes as a list of pairs."""
-    node = next(n for n in manifest["nodes"] if n.get("is", "").endswith(":" + name))
+    node = next(n for n in manifest["nodes"] if getattr(tagged(n.get("is")), "__name__", None) == name)
     return node, manifest["nodes"][node["state"][0]]["dict"]
 
 

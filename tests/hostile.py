@@ -116,15 +116,15 @@ def instances(cls, depth, *names):
 
 def shared_state(count, size):
     nodes = [{"dict": [[f"a{i}", i] for i in range(size)]}]
-    return [*nodes, *[{"is": "oskaar.losses.classes:ZeroOne", "state": [0]}] * count]
+    return [*nodes, *[{"is": "loss/zero-one", "state": [0]}] * count]
 
 
 def shared_array(count):
     nodes = [{"array": 0}, {"dict": [["a", [0]]]}]
     return [
         *nodes,
-        *[{"is": "oskaar.kernels.shapes:Linear", "state": [1]}] * count,
-        *instances("oskaar.inputs:Inputs", 2, "a"),
+        *[{"is": "kernel/linear", "state": [1]}] * count,
+        *instances("rows/inputs", 2, "a"),
     ]
 
 
@@ -134,7 +134,7 @@ def sparse(count):
 
 
 def partials(count):
-    nodes = [{"function": "oskaar.losses.trick:edit_distance"}, {"tuple": [0] * 1000}, {"dict": []}]
+    nodes = [{"function": "function/edit-distance"}, {"tuple": [0] * 1000}, {"dict": []}]
     return [*nodes, *({"partial": [[i and i + 2], [1], [2]]} for i in range(count))]
 
 
@@ -174,11 +174,9 @@ ATTACKS = {
     "shared lists as a sum": lambda: in_learner(doubled(22, "list"), "OSKAAR", "regret"),
     "a long text shared": lambda: in_learner([{"tuple": ["x" * 100_000]}, *doubled(14)[1:]], "OSKAAR", "rounds"),
     "shared tuples in equal sets": lambda: state([*doubled(18), {"set": [[i] for i in range(19)]}] * 3, [2]),
-    "shared kernels": lambda: in_learner(
-        instances("oskaar.kernels.base:Sum", 40, "left", "right"), "OSKAAR", "kernel"
-    ),
+    "shared kernels": lambda: in_learner(instances("kernel/sum", 40, "left", "right"), "OSKAAR", "kernel"),
     "shared objects in a set": lambda: state(
-        [*instances("oskaar.learners.tickets:Asked", 60, "rows", "z", "G"), {"set": [[120]]}], [121]
+        [*instances("tickets/asked", 60, "rows", "z", "G"), {"set": [[120]]}], [121]
     ),
     "deep tuples": lambda: state([*chained(100_000), {"set": [[100_000]]}], [100_001]),
     "deep lists": lambda: in_learner(chained(100_000, "list"), "OSKAAR", "rounds"),
@@ -261,19 +259,19 @@ def attack():
 # ---------------------------------------------------------------- at random
 
 NAMES = [
-    "oskaar.kernels.base:Sum",
-    "oskaar.kernels.shapes:Linear",
-    "oskaar.arrays:Growing",
-    "oskaar.inputs:DenseStore",
-    "oskaar.inputs:DictStore",
-    "oskaar.inputs:Inputs",
-    "oskaar.solvers.exact:ExactSolver",
-    "oskaar.solvers.cholesky:PanelCholesky",
-    "oskaar.solvers.stacks:Stack",
-    "oskaar.learners.mixture:Mixture",
-    "oskaar.learners.tickets:Asked",
-    "oskaar.learners.oskaar:OSKAAR",
-    "oskaar.losses.classes:ZeroOne",
+    "kernel/sum",
+    "kernel/linear",
+    "no/such-tag",
+    "rows/dense",
+    "rows/dicts",
+    "rows/inputs",
+    "solver/kaar",
+    "factor/cholesky",
+    "solver/stack",
+    "estimator/mixture",
+    "tickets/asked",
+    "learner/oskaar",
+    "loss/zero-one",
     "os:system",
     "",
 ]
@@ -339,7 +337,7 @@ def any_node(rng, n, arrays):
             {"named": [rng.choice(NAMES), some()]},
             {"enum": [rng.choice(NAMES), "x"]},
             {"type": rng.choice(NAMES)},
-            {"function": rng.choice([*NAMES, "oskaar.losses.trick:edit_distance"])},
+            {"function": rng.choice([*NAMES, "function/edit-distance"])},
             {"partial": [any_value(rng, n) for _ in range(3)]},
             {"array": place, "fixed": True},
             {"scalar": place},

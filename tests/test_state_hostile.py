@@ -105,9 +105,7 @@ def values():
     """What a hostile manifest may have anywhere."""
     plain = st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-3, 300), st.floats(), st.text(max_size=5))
     place = st.integers(-2, 200).map(lambda i: [i])
-    names = st.sampled_from(
-        ["os:system", "oskaar.arrays:Growing", "oskaar.solvers.exact:ExactSolver", "oskaar.inputs:Inputs"]
-    )
+    names = st.sampled_from(["os:system", "no/such-tag", "solver/kaar", "rows/inputs"])
     nodes = st.sampled_from(
         [{"list": []}, {"dict": []}, {"int": "0x1"}, {"float": "nan"}, {"csr": [0, [1, 1], 0, 0, 0]}]
     )
@@ -237,6 +235,9 @@ def test_object_arrays(tmp_path, monkeypatch):
         {"function": "saved:os.system"},
         {"is": "oskaar.state.encode:Encoder", "state": None},
         {"function": "oskaar.losses:np.save"},
+        {"is": "no/such-tag", "state": None},
+        {"is": "ZeroOne", "state": None},
+        {"type": ""},
         {"enum": ["http:HTTPStatus", "OK"]},
     ],
 )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from oskaar import kernels
 from oskaar.learners import OSKAAR, SALAMI, BatchILE, Ensemble, MostFrequent, RepeatLast, from_bytes, load
 from oskaar.replays import Replay, replay
-from oskaar.state.errors import StateError
+from oskaar.saved import StateError
 
 if TYPE_CHECKING:
     from oskaar import checks, features, losses, streams, theory

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oskaar.saved import require, require_kind
+
 Array = NDArray[np.float64]
 Rows = Any
 """n inputs: an (n, d) array, a scipy sparse matrix of n rows, or a list of n objects."""
@@ -101,13 +103,25 @@ class Growing:
     """
 
     def __init__(self, columns: int, dtype: Any = float) -> None:
-        self._buffer = np.zeros((0, columns), dtype=dtype)
+        self._buffer: NDArray[Any] = np.zeros((0, columns), dtype=dtype)
         self.shape = (0, columns)
+
+    @classmethod
+    def in_buffer(cls, buffer: Any, shape: tuple[int, int]) -> Growing:
+        """The first rows and columns of an array, which may grow into the rest of it."""
+        growing = cls(0)
+        growing._buffer, growing.shape = buffer, shape
+        return growing
 
     @property
     def view(self) -> Any:
         """The matrix as it stands; valid until the next append."""
         return self._buffer[: self.shape[0], : self.shape[1]]
+
+    @property
+    def capacity(self) -> tuple[int, ...]:
+        """The shape up to which it grows without a copy."""
+        return self._buffer.shape
 
     def append(self, rows: NDArray[Any]) -> None:
         """Add rows, which may be wider than all before them."""
@@ -141,6 +155,13 @@ class Growing:
         return {"_buffer": self.view.copy(), "shape": self.shape}
 
 
+def require_growing(rows: int | None, *parts: Any) -> None:
+    """Refuse parts of a state that are not growing matrices of so many rows; None is any number."""
+    for part in parts:
+        require_kind(part, Growing, "a growing matrix")
+        require(rows is None or part.shape[0] == rows, f"a matrix must have {rows} rows, it has {part.shape[0]}")
+
+
 class Sheet:
     """A matrix that never changes, and makes larger ones that share its memory.
 
@@ -160,6 +181,11 @@ class Sheet:
         self.view = values
         self._buffer = values if buffer is None else buffer
         self._grown = [values.shape] if grown is None else grown
+
+    @property
+    def capacity(self) -> tuple[int, ...]:
+        """The shape up to which it grows without a copy."""
+        return self._buffer.shape
 
     def extended(self, rows: int, columns: int) -> Sheet:
         """A larger matrix with these entries; the caller fills in the new ones."""

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, Growing, Rows
+from oskaar.arrays import Array, Growing, Rows, require_growing
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import shorten
 from oskaar.rows import nbytes, pick, rows_between, widened
+from oskaar.saved import require, require_count, require_kind, saved
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Store(ABC):
         """All rows kept, in a shape that fits the block's."""
 
 
+@saved("rows/dense")
 class DenseStore(Store):
     """Rows of numbers of one width."""
 
@@ -105,7 +107,13 @@ class DenseStore(Store):
         """An (n, width) array."""
         return self._rows.view
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_growing(self.n, self._rows)
+        require(self._rows.shape[1] == self.width and self._rows.view.dtype == np.float64, "rows must have the width")
 
+
+@saved("rows/sparse")
 class SparseStore(Store):
     """Sparse rows of one width, in compressed row form."""
 
@@ -160,7 +168,22 @@ class SparseStore(Store):
         parts = self._data.view[:, 0], self._indices.view[:, 0], self._starts.view[:, 0]
         return csr_array(parts, shape=(self.n, width))
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_growing(None, self._data, self._indices, self._starts)
+        require_count(self.n, "rows")
+        require(require_count(self.width, "columns") < 2**31, "columns must be fewer than 2^31")
+        for part, dtype in ((self._data, np.float64), (self._indices, np.int32), (self._starts, np.int32)):
+            require(part.shape[1] == 1 and part.view.dtype == dtype, "a part of sparse rows has another type")
+        starts, indices = self._starts.view[:, 0], self._indices.view[:, 0]
+        require(len(starts) == self.n + 1 and starts[0] == 0, "sparse rows must start at 0")
+        require(
+            starts[-1] == len(indices) == self._data.shape[0] and (np.diff(starts) >= 0).all(), "starts must rise"
+        )
+        require(not len(indices) or (indices.min() >= 0 and indices.max() < self.width), "a column must exist")
 
+
+@saved("rows/dicts")
 class DictStore(SparseStore):
     """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot.
 
@@ -197,7 +220,15 @@ class DictStore(SparseStore):
         assert block.names is not None
         self.names = block.names
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        super().check_saved()
+        places = list(self.names.values()) if isinstance(self.names, dict) else [None]
+        require(places == list(range(len(places))), "names must have the places 0, 1, ...")
+        require(self.width <= len(places), "each column must have a name")
 
+
+@saved("rows/objects")
 class ObjectStore(Store):
     """Anything, for kernels on objects."""
 
@@ -219,7 +250,12 @@ class ObjectStore(Store):
     def rows_for(self, block: Block) -> Rows:
         return self._objects
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require(isinstance(self._objects, list) and self.n == len(self._objects), "there must be as many objects")
 
+
+@saved("rows/inputs")
 class Inputs:
     """The rows seen so far and the kernel between them.
 
@@ -396,6 +432,12 @@ class Inputs:
         if _not_numbers(first) and not any(isinstance(kernel, Kernel) for kernel in self.kernels):
             return ObjectStore()
         return DenseStore(_numbers([first]).shape[1])
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_kind(self.kernels, list, "kernels")
+        require_kind(self.store, (Store, type(None)), "the store of rows")
+        require(type(self.parts) is bool and type(self.keep) is bool, "parts and keep must be true or false")
 
 
 class Compared:

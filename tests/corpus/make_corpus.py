@@ -37,7 +37,7 @@ def corpus():
     set_attribute(manifest, "OSKAAR", "predict_one", 1)
     yield "shadow", together(manifest, arrays)
     manifest, _ = taken_apart(DATA)
-    node_of(manifest, "FeatureSolver")[0]["is"] = "oskaar.inputs:Inputs"
+    node_of(manifest, "FeatureSolver")[0]["is"] = "rows/inputs"
     yield "other-class", together(manifest, arrays)
 
 

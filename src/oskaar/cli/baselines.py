@@ -9,6 +9,7 @@ import numpy as np
 from oskaar import MostFrequent, RepeatLast
 from oskaar.losses import DependencyTree, Documents, Loss
 from oskaar.losses.vectors import Huber, Pinball, Squared
+from oskaar.saved import saved
 
 
 def make_baselines(loss: Loss) -> dict[str, Any]:
@@ -26,6 +27,7 @@ def make_baselines(loss: Loss) -> dict[str, Any]:
     return {"repeat-last": RepeatLast(loss), **common}
 
 
+@saved("cli/as-listed")
 class AsListed:
     """Documents in the order of the file.
 
@@ -41,6 +43,7 @@ class AsListed:
         """Ignore the label."""
 
 
+@saved("cli/left-head")
 class LeftHead:
     """A tree in which each token hangs on the one before it, and the first on the root.
 
@@ -56,6 +59,7 @@ class LeftHead:
         """Ignore the label."""
 
 
+@saved("cli/mean-so-far")
 class MeanSoFar:
     """The mean of the labels seen: what the most frequent label is to numbers.
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from oskaar.cli.run import Run
 
 KIND = "oskaar replay"
-CLASSES = {f"{one.__module__}:{one.__qualname__}": one for one in (AsListed, LeftHead, MeanSoFar, Refitted)}
-"""What a checkpoint may name besides the classes that any state may."""
+CLASSES = (AsListed, LeftHead, MeanSoFar, Refitted)
+"""Learners of the command line alone."""
 
 _COUNTS = ("count", "warmup", "used", "pulled", "skipped", "clipped", "written")
 
@@ -80,7 +80,7 @@ def read_checkpoint(path: str) -> Checkpoint:
 def read_state(path: str) -> Any:
     """The checkpoint, or the learner, that a file holds; a ReadError says what is wrong with it."""
     try:
-        thing = state.load(path, allow=CLASSES)
+        thing = state.load(path)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
     except (state.StateError, zipfile.BadZipFile) as error:
@@ -111,7 +111,7 @@ def _checked(parts: dict[str, Any]) -> Checkpoint:
         if isinstance(one, Predictor):
             one._check_state()
         else:
-            state.require_kind(one, tuple(CLASSES.values()), "a learner")
+            state.require_kind(one, CLASSES, "a learner")
     return kept
 
 

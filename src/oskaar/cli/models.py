@@ -9,6 +9,7 @@ import numpy as np
 
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
 from oskaar.losses import Loss
+from oskaar.saved import saved
 from oskaar.tabular import ReadError
 from oskaar.tabular.schema import split
 
@@ -72,6 +73,7 @@ def numbers(option: str, text: str) -> list[float]:
         raise ReadError(f"{option} must be a number, or several with commas, got {text!r}.") from None
 
 
+@saved("cli/refitted")
 class Refitted:
     """BatchILE on a stream: fitted again whenever there are a tenth more rounds.
 

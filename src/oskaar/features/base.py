@@ -8,11 +8,13 @@ A map holds no hidden state: it is a value, and `seen` makes the next one, where
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.rows import count, pick
+from oskaar.saved import require, require_count, require_kind
 
 
 class FeatureMap(ABC):
@@ -65,3 +67,12 @@ class FeatureMap(ABC):
     def nbytes(self) -> int:
         """The memory that the map holds."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+
+def require_maps(maps: Any) -> None:
+    """Refuse a part of a state that is not a list of feature maps by version for each kind."""
+    require(isinstance(maps, list) and all(isinstance(versions, dict) and versions for versions in maps), "maps")
+    for versions in maps:
+        for version, m in versions.items():
+            require_count(version, "the version of a map")
+            require_kind(m, FeatureMap, "a map")

@@ -22,8 +22,10 @@ from oskaar.features.spectra import frequencies, terms_of
 from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
+from oskaar.saved import saved
 
 
+@saved("features/fourier")
 class RandomFourier(FeatureMap):
     r"""Random cosines and sines for Gaussian, Laplacian and Matern kernels, scaled, summed, with a constant.
 
@@ -159,6 +161,7 @@ class RandomFourier(FeatureMap):
         return f"{type(self).__name__}({self.kernel!r}, dim={self.dim}, seed={self.seed}{width})"
 
 
+@saved("features/orthogonal-fourier")
 class Orthogonal(RandomFourier):
     r"""Random Fourier features with orthogonal frequencies: less error at the same dim.
 

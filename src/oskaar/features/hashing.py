@@ -18,8 +18,10 @@ from oskaar.features.rows import as_matrix, unit_rows
 from oskaar.features.splitmix import mix
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
+from oskaar.saved import saved
 
 
+@saved("features/hashing")
 class Hashing(FeatureMap):
     """Columns of dense, sparse or dict rows, hashed with signs into buckets, then 1 for an intercept.
 

@@ -16,8 +16,10 @@ from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
+from oskaar.saved import saved
 
 
+@saved("features/linear")
 class Linear(FeatureMap):
     """The row itself, then 1: exact features of kernels.Linear() + 1, or of Cosine() + 1 where normalised.
 
@@ -84,6 +86,7 @@ class Linear(FeatureMap):
         return f"Linear(width={self.width}, intercept={self.intercept}, normalise={self.normalise})"
 
 
+@saved("features/identity")
 class Identity(Linear):
     """The row itself and nothing else: exact features of kernels.Linear().
 

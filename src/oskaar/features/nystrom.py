@@ -26,6 +26,7 @@ from oskaar.features.splitmix import uniforms
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
+from oskaar.saved import saved
 
 RESOLUTION = 1e-4
 """A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already.
@@ -37,6 +38,7 @@ NOISE = 1e-3
 """A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""
 
 
+@saved("features/nystrom")
 class Nystrom(FeatureMap):
     """Features on at most `budget` inputs, taken up as they come.
 

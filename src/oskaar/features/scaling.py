@@ -20,8 +20,10 @@ from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix
 from oskaar.rows import is_sparse
+from oskaar.saved import saved
 
 
+@saved("features/moments")
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Mean and spread of the columns of dense rows; `mean` is measured from `origin`, the first row."""
@@ -62,6 +64,7 @@ class Moments:
         return _ratio(Y - means, np.sqrt(squares / counts)), after
 
 
+@saved("features/squares")
 @dataclass(frozen=True, eq=False)
 class Squares:
     """Sums of squares of the columns of sparse rows, of which there may be more and more."""
@@ -94,6 +97,7 @@ class Squares:
         return _with_data(X, data), Squares(self.n + X.shape[0], after)
 
 
+@saved("features/standardised")
 class Standardised(FeatureMap):
     """Standardise rows online, then apply another map: `Standardised(RandomFourier(None, 128))`.
 

@@ -12,8 +12,10 @@ import numpy as np
 from oskaar import kernels
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
+from oskaar.saved import saved
 
 
+@saved("features/standardised-linear")
 class StandardisedLinear(FeatureMap):
     """Features in the units of a standardised kernel, and 1.
 

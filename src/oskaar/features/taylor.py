@@ -24,11 +24,13 @@ from oskaar.features.rows import LARGEST, as_matrix, require_width, to_dense
 from oskaar.features.spectra import terms_of
 from oskaar.kernels import Gaussian
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 _MOST = 10_000
 """More features than this are refused: a solver holds the square of their number."""
 
 
+@saved("features/taylor")
 class Taylor(FeatureMap):
     r"""Monomials times a Gaussian, for Gaussian kernels (scaled, with a constant) on rows of few columns.
 

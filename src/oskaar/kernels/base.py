@@ -11,6 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.rows import count, is_sparse
+from oskaar.saved import saved
 
 
 class Kernel(ABC):
@@ -45,6 +46,7 @@ class Kernel(ABC):
         return Product(_operand(other), self)
 
 
+@saved("kernel/constant")
 @dataclass(frozen=True)
 class Constant(Kernel):
     """The same number for every pair: an intercept."""
@@ -87,6 +89,7 @@ class _Pair(Kernel):
         return hash((type(self), self.left, self.right))
 
 
+@saved("kernel/sum")
 class Sum(_Pair):
     """k + k'."""
 
@@ -104,6 +107,7 @@ class Sum(_Pair):
         return self.left.diag(X) + self.right.diag(X)
 
 
+@saved("kernel/product")
 class Product(_Pair):
     """k times k'."""
 

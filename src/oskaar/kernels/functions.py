@@ -12,8 +12,10 @@ from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel
 from oskaar.kernels.standardised import default_kernel
 from oskaar.rows import count
+from oskaar.saved import saved
 
 
+@saved("kernel/pairwise")
 class Pairwise(Kernel):
     """Any function of two objects, k(x, x') -> number: strings, graphs, trees.
 
@@ -46,6 +48,7 @@ class Pairwise(Kernel):
         return f"Pairwise({self.function!r})"
 
 
+@saved("kernel/rowwise")
 class Rowwise(Kernel):
     """A function of two matrices of rows, k(X, Y) -> (n, m), as scikit-learn's `pairwise` has them."""
 

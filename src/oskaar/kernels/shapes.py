@@ -13,6 +13,7 @@ from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, is_sparse, squared_norms, with_norms
+from oskaar.saved import saved
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
 """Up to this width, or for this few rows, squared distances come from differences; else from a matrix product."""
@@ -35,6 +36,7 @@ class Stationary(Kernel):
         return np.ones(count(X))
 
 
+@saved("kernel/gaussian")
 @dataclass(frozen=True)
 class Gaussian(Stationary):
     r"""exp(-|x - x'|^2 / (2 lengthscale^2)).
@@ -49,6 +51,7 @@ class Gaussian(Stationary):
         return np.exp(D, out=D)
 
 
+@saved("kernel/laplacian")
 @dataclass(frozen=True)
 class Laplacian(Stationary):
     r"""exp(-|x - x'|_1 / lengthscale), with the sum of absolute differences.
@@ -63,6 +66,7 @@ class Laplacian(Stationary):
         return np.exp(D, out=D)
 
 
+@saved("kernel/matern")
 @dataclass(frozen=True)
 class Matern(Stationary):
     r"""Matern of order nu = 1/2, 3/2 or 5/2, with r = sqrt(2 nu) |x - x'| / lengthscale.
@@ -92,6 +96,7 @@ class Matern(Stationary):
         return K
 
 
+@saved("kernel/linear")
 @dataclass(frozen=True)
 class Linear(Kernel):
     """<x, x'>.
@@ -107,6 +112,7 @@ class Linear(Kernel):
         return _squared_norms(X)
 
 
+@saved("kernel/polynomial")
 @dataclass(frozen=True)
 class Polynomial(Kernel):
     """(scale <x, x'> + offset)^degree.
@@ -137,6 +143,7 @@ class Polynomial(Kernel):
         return powers
 
 
+@saved("kernel/cosine")
 @dataclass(frozen=True)
 class Cosine(Kernel):
     """<x, x'> / (|x| |x'|), and 0 where a row is 0: the kernel for bags of words.

@@ -13,6 +13,7 @@ from oskaar.kernels.base import Kernel, as_rows
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
 from oskaar.requirements import require_positive
 from oskaar.rows import is_sparse
+from oskaar.saved import saved
 
 LIMIT = 5.0
 """How many standard deviations from the mean a feature can be, for `Standardised`: outliers stay bounded."""
@@ -65,6 +66,7 @@ class Mapped(Kernel):
         return f"{type(self).__name__}({self.kernel!r}, {self.width} features)"
 
 
+@saved("kernel/standardised")
 @dataclass(frozen=True, repr=False)
 class Standardised(Mapped):
     """Another kernel on (x - centre) / scale, each feature cut off at -5 and 5.
@@ -95,6 +97,7 @@ class Standardised(Mapped):
         return np.clip(units, -LIMIT, LIMIT, out=units)
 
 
+@saved("kernel/within")
 @dataclass(frozen=True, repr=False)
 class Within(Mapped):
     """Another kernel on rows whose features are cut off at these lowest and highest values: beyond, nothing changes.

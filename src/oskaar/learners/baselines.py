@@ -13,6 +13,7 @@ from oskaar.guards import exclusive, writing
 from oskaar.learners.base import Predictor, as_labels, require_loss
 from oskaar.losses import Loss
 from oskaar.losses.trick import label_key
+from oskaar.saved import saved
 
 
 class _Blind(Predictor):
@@ -71,6 +72,7 @@ class _Blind(Predictor):
         return f"{type(self).__name__}({self.loss!r})"
 
 
+@saved("learner/repeat-last")
 class RepeatLast(_Blind):
     """The last label again; the last row's, for every row, where a round is made of parts.
 
@@ -85,6 +87,7 @@ class RepeatLast(_Blind):
         *_, self._answer = labels
 
 
+@saved("learner/most-frequent")
 class MostFrequent(_Blind):
     """The label seen most often, the latest of equals; of all rows, where a round is made of parts.
 

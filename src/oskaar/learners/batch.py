@@ -19,6 +19,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.kernels import standardised_kernels
 from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
 from oskaar.losses import Loss, Space
+from oskaar.saved import saved
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.rounding import require_resolved
 from oskaar.threads import one_thread
@@ -27,6 +28,7 @@ _MANY = 2000
 """From so many rows on a fit is faster with all BLAS threads than with one."""
 
 
+@saved("learner/batch")
 class BatchILE(Predictor):
     r"""Structured prediction from a batch of examples. Mind that lam is multiplied by their number n.
 

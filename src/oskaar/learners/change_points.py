@@ -40,6 +40,7 @@ from scipy.special import stdtr
 
 from oskaar import state
 from oskaar.arrays import Array
+from oskaar.saved import saved
 
 RATE, RATES = 0.001, (0.0001, 0.01)
 """False alarms a round, by default and in which range."""
@@ -57,6 +58,7 @@ FEWEST, HIGHEST, TINY = 16, 0.98, 1e-8
 """Batches that tell a variance, at least; the highest autocorrelation; the least standard deviation."""
 
 
+@saved("changes/change")
 class Change(NamedTuple):
     """A change of the law of the stream; rounds are counted from 1."""
 
@@ -68,6 +70,7 @@ class Change(NamedTuple):
     """-log10 of the p-value of the test."""
 
 
+@saved("changes/detector")
 @dataclass(frozen=True, eq=False)
 class ChangeDetector:
     """The changes found so far, and what the test keeps. A value that never changes; `after` makes the next one.

@@ -30,6 +30,7 @@ from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import maps_of, rate_of_alarms
 from oskaar.losses import Loss
+from oskaar.saved import saved
 
 LAMS = (0.05, 0.5)
 """Of restarts."""
@@ -50,6 +51,7 @@ MOST_COLUMNS = 256
 """Up to so many features the linear kernel is features itself."""
 
 
+@saved("learner/ensemble")
 class Ensemble(OnlineLearner):
     r"""Online structured prediction with nothing to tune.
 

@@ -26,6 +26,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
 from oskaar.losses import Space
+from oskaar.saved import saved
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.kaar_features import FeatureSolver
@@ -116,6 +117,7 @@ class PendingKaar:
             self.solver.update(self.inner, self.Phi)
 
 
+@saved("estimator/kaar")
 class Kaar:
     """KAAR on kernel values: all rows are kept, and a round costs O(t^2)."""
 
@@ -205,6 +207,7 @@ class Kaar:
         state.require(self.solver.C.shape[1] <= space.p, "each coordinate must be known")
 
 
+@saved("estimator/feature-kaar")
 class FeatureKaar:
     """KAAR on features: no row is kept, and a round costs the same for ever."""
 
@@ -287,6 +290,7 @@ class FeatureKaar:
         state.require(self.solver.targets <= space.p, "each coordinate must be known")
 
 
+@saved("estimator/reprojected-kaar")
 class ReprojectedKaar(FeatureKaar):
     """PKAWV (Jezequel, Gaillard, Rudi 2019) to the letter: past rows are projected on every new atom as well."""
 

@@ -28,6 +28,7 @@ from oskaar.inputs import Block, Compared, Inputs
 from oskaar.learners.labels import Labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Space
+from oskaar.saved import saved
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.kaar_features import FeatureSolver
 
@@ -46,6 +47,7 @@ class PendingRidges:
     chunk: bool
 
 
+@saved("expert/ridges")
 class Ridges:
     """Ridge regressions with one kernel, or one feature map, and each lam.
 
@@ -160,6 +162,7 @@ class PendingLabels:
     Phi: Array | None
 
 
+@saved("expert/past-labels")
 class PastLabels:
     """The last label, and the mean of all."""
 
@@ -217,6 +220,7 @@ class PendingOwn:
         return G[None]
 
 
+@saved("expert/own")
 class OwnExpert:
     """A learner or an estimator of one's own, with the loss of the mixture: a new one like it, which stays as it is.
 

@@ -30,11 +30,13 @@ from oskaar.learners.certificate import Hindsight
 from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.labels import Labels
 from oskaar.losses import Space
+from oskaar.saved import saved
 
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
 
 
+@saved("mixture/weights")
 class Weights:
     """Weights of restarts (j, s), kind j born at round s, and of experts that are always there.
 
@@ -135,6 +137,7 @@ class PendingMixture:
     """By round, the estimates (K, n, p) of the experts."""
 
 
+@saved("estimator/mixture")
 class Mixture:
     """An estimator: the mean of what experts say, weighted by how they did.
 

@@ -17,8 +17,10 @@ from oskaar.learners.base import features_for, inputs_for, require_lam, require_
 from oskaar.learners.estimators import kaar_for
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
+from oskaar.saved import saved
 
 
+@saved("learner/oskaar")
 class OSKAAR(OnlineLearner):
     r"""Online structured prediction by kernel regression, exact, with regret bounds on any data.
 

@@ -19,6 +19,7 @@ from oskaar.inputs import Block
 from oskaar.kernels import Kernel, standardised_kernels
 from oskaar.learners.labels import Labels
 from oskaar.rows import nbytes
+from oskaar.saved import saved
 
 FIRST, LAST = 4, 512
 """Numbers of rows at which scales are taken: powers of 2 from the first to the last."""
@@ -27,6 +28,7 @@ PER_ROW = 128
 """Bytes that keeping a row takes beside its numbers."""
 
 
+@saved("learner/early-rounds")
 class EarlyRounds:
     """The first rounds as they came, while units may change. A value; `with_rounds` adds.
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from oskaar import state
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap
+from oskaar.features.base import require_maps
 from oskaar.inputs import Block, Compared, Inputs
 from oskaar.losses import Space
+from oskaar.saved import saved
 from oskaar.solvers.all_restarts import CHUNK, AllRestarts
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.featurestarts import FeatureStarts
@@ -49,6 +51,7 @@ class Restarts:
         raise NotImplementedError
 
 
+@saved("expert/kernel-restarts")
 class KernelRestarts(Restarts):
     """Restarts on kernel values: all rows, or those of a window, are kept.
 
@@ -182,6 +185,7 @@ class PendingFeatures:
     estimates: Any = None
 
 
+@saved("expert/feature-restarts")
 class FeatureRestarts(Restarts):
     """Geometric restarts on features. New restarts take a new version of a map that is full: features stay recent."""
 
@@ -312,7 +316,7 @@ class FeatureRestarts(Restarts):
 
     def check_state(self, rounds: int) -> None:
         """Refuse restarts from a file that do not fit their maps."""
-        state.require_maps(self.maps)
+        require_maps(self.maps)
         state.require(len(self.maps) == len(self.starts) == len(self.originals) > 0, "a solver for each map")
         state.require(self.rounds == rounds, "the restarts must have learned as many rounds")
         for versions, solver in zip(self.maps, self.starts, strict=True):

@@ -40,11 +40,13 @@ from oskaar.learners.settings import (
     window_of,
 )
 from oskaar.losses import Loss
+from oskaar.saved import saved
 
 LAMS, ETA = (0.05, 0.5), 0.5
 """The default grid, and the default rate."""
 
 
+@saved("learner/salami")
 class SALAMI(OnlineLearner):
     r"""Online structured prediction on streams whose distribution changes.
 

@@ -24,6 +24,7 @@ from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Mixture, PendingMixture
 from oskaar.losses import Loss, Space
+from oskaar.saved import saved
 
 PRIOR = -3.0
 """The logarithm of the prior share of a group."""
@@ -32,6 +33,7 @@ MARKS = 2.0**25 * np.pi
 """Estimates are judged to 1 / MARKS, about 1e-8; irrational, so that no fraction lies half way between two marks."""
 
 
+@saved("mixture/selection")
 class Selection:
     """The shares of the whole, which comes first, and of groups. A value that never changes; `after` makes the next.
 
@@ -71,6 +73,7 @@ class PendingSelection:
     selection: Selection
 
 
+@saved("estimator/selected-mixture")
 class SelectedMixture:
     """An estimator: a mixture and each of its groups of experts, with shares by what their own answers cost.
 

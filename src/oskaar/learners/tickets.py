@@ -7,11 +7,13 @@ from operator import index
 from typing import Any
 
 from oskaar.arrays import Array
+from oskaar.saved import saved
 
 REMEMBERED = 1000
 """How many dropped tickets are remembered as dropped."""
 
 
+@saved("tickets/asked")
 @dataclass(frozen=True)
 class Asked:
     """One answer that waits for its label."""
@@ -24,6 +26,7 @@ class Asked:
     """The estimate behind it."""
 
 
+@saved("tickets/tickets")
 class Tickets:
     """The open tickets, oldest first. Numbers are never used twice.
 

@@ -29,8 +29,10 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.saved import saved
 
 
+@saved("function/edit-distance")
 def edit_distance(z: Sequence[Hashable], y: Sequence[Hashable]) -> int:
     """Levenshtein's distance: the fewest insertions, deletions and substitutions that turn z into y.
 
@@ -46,6 +48,7 @@ def edit_distance(z: Sequence[Hashable], y: Sequence[Hashable]) -> int:
     return int(_levenshtein()(z, y))
 
 
+@saved("function/normalised-edit-distance")
 def normalised_edit_distance(z: Sequence[Hashable], y: Sequence[Hashable]) -> float:
     """The edit distance over the length of the longer one: 0 for equal ones, 1 at worst.
 
@@ -71,6 +74,7 @@ def edits(alphabet: Iterable[Hashable]) -> Callable[[Any], list[Any]]:
     return partial(_one_edit_away, symbols)
 
 
+@saved("function/dtw")
 def dtw(z: Any, y: Any) -> float:
     """Dynamic time warping: the least sum of |z_i - y_j| over paths that pair all of z with all of y in order.
 
@@ -100,6 +104,7 @@ def dtw(z: Any, y: Any) -> float:
     return float(last[n])
 
 
+@saved("function/normalised-dtw")
 def normalised_dtw(z: Any, y: Any) -> float:
     """`dtw` over the length of the longer series, the fewest pairs that a path can have.
 
@@ -148,6 +153,7 @@ def _bit_parallel(z: Any, y: Any) -> int:
     return distance
 
 
+@saved("function/one-edit-away")
 def _one_edit_away(symbols: tuple[Any, ...], y: Any) -> list[Any]:
     if not isinstance(y, (str, tuple)):
         raise ValueError(f"edits are made of strings and tuples of symbols, got {y!r}: use tuple(y).")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, spans
+from oskaar.saved import saved
 
 
 class Loss(ABC):
@@ -32,6 +33,9 @@ class Loss(ABC):
 
     zero_optimum: bool = False
     """True: every label has an answer that costs nothing, min_z Delta(z, y) = 0."""
+
+    saved_finite = False
+    """A loss may have infinite costs."""
 
     @property
     def diameter(self) -> float:
@@ -120,6 +124,8 @@ class Space(ABC):
     exact: bool = True
     """Whether <psi(z), g> of an answer z exceeds that of no other answer; where it may, `gap` says by how much."""
 
+    saved_finite = False
+
     @property
     def diameter(self) -> float:
         """A bound on |psi(z) - psi(z')| over the answers so far, as far as the phi so far can see it.
@@ -173,6 +179,7 @@ class Space(ABC):
         return G
 
 
+@saved("space/fixed")
 class FixedSpace(Space):
     """All p coordinates of a loss from the first round on."""
 
@@ -226,6 +233,7 @@ class GrowingSpace(Space):
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)
 
 
+@saved("loss/names")
 class Names:
     """A fixed list of distinct hashable names with their positions; a whole number k means 0..k-1."""
 

@@ -13,6 +13,7 @@ from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, Space, first_best, near
 from oskaar.losses.markov import LearnedChain
 from oskaar.losses.viterbi import best_path, reachable
+from oskaar.saved import saved
 
 _LISTED = 400
 """Short sequences are listed as long as there are at most so many."""
@@ -21,6 +22,7 @@ _MASS = 0.1
 """The coordinate that learned transitions add to phi: small, so that it weighs little in |phi - g|^2."""
 
 
+@saved("loss/sequence")
 class Sequence(Loss):
     r"""The fraction of places that are wrong, in sequences of any length >= 1 over an alphabet of k symbols.
 

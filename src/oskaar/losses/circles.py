@@ -13,8 +13,10 @@ from oskaar.arrays import Array
 from oskaar.losses.ball import as_numbers
 from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 
+@saved("loss/circular")
 class Circular(Loss):
     r"""1 - cos(z - y) for angles in radians: half the squared chord, and half the squared arc for small errors.
 
@@ -65,6 +67,7 @@ class Circular(Loss):
         return "Circular()"
 
 
+@saved("loss/angles")
 class Angles(Loss):
     r"""The mean of 1 - cos(z_i - y_i) over n angles at once.
 
@@ -117,6 +120,7 @@ class Angles(Loss):
         return f"Angles({self.n})"
 
 
+@saved("loss/geodesic")
 class Geodesic(Loss):
     r"""The length of the arc between two angles, 0 to pi: the circle's own absolute error.
 
@@ -168,6 +172,7 @@ class Geodesic(Loss):
         return "Geodesic()"
 
 
+@saved("space/angles")
 class SeenAngles(GrowingSpace):
     r"""Weights on the distinct angles seen.
 

@@ -20,12 +20,14 @@ from oskaar.losses.base import (
     require_hashable,
     widest,
 )
+from oskaar.saved import saved
 from oskaar.threads import one_thread
 
 _PAIRS = 1000
 """Up to so many outputs all pairs are tried for the diameter."""
 
 
+@saved("loss/zero-one")
 class ZeroOne(Loss):
     r"""0 for the right class, 1 for any other.
 
@@ -104,6 +106,7 @@ class ZeroOne(Loss):
         return f"ZeroOne({self.classes.names if self.classes else ''})"
 
 
+@saved("space/classes")
 class SeenClasses(GrowingSpace):
     """One coordinate for each class that has appeared."""
 
@@ -129,6 +132,7 @@ class SeenClasses(GrowingSpace):
         return [names[i] for i in first_best(G)]
 
 
+@saved("loss/cost-matrix")
 class CostMatrix(Loss):
     r"""Any costs Delta(z, y) = costs[z, y], for finite outputs z and labels y, which need not be the same set.
 

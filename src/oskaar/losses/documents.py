@@ -13,8 +13,10 @@ from oskaar.arrays import Array
 from oskaar.losses.rankings import sorted_items
 from oskaar.losses.sizes import SizedLoss
 from oskaar.requirements import require_positive, require_whole, shorten
+from oskaar.saved import saved
 
 
+@saved("loss/documents")
 class Documents(SizedLoss):
     r"""1 - NDCG@k of a ranking of the query's documents. Queries may have any number of documents.
 

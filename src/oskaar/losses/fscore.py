@@ -12,6 +12,7 @@ from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of, top
 from oskaar.requirements import require_positive
+from oskaar.saved import saved
 from oskaar.threads import one_thread
 
 _CHUNK = 500_000
@@ -24,6 +25,7 @@ _MANY = 128
 """So many set sizes at once are worth a factorisation of the gains."""
 
 
+@saved("loss/f1")
 class F1(SubsetLoss):
     r"""1 - F_beta, example-based:  1 - (1 + beta^2) |z & y| / (|z| + beta^2 |y|);  0 for two empty sets.
 
@@ -170,6 +172,7 @@ class F1(SubsetLoss):
         return [first, *([] if self.beta == 1 else [f"beta={self.beta:g}"]), *limits]
 
 
+@saved("space/set-sizes")
 class SizeSpace(Space):
     """The blocks of F1 for the set sizes that have appeared, in order of appearance."""
 

@@ -12,8 +12,10 @@ from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Space
 from oskaar.losses.karcher import arcs, best_label, on_circle, on_sphere
 from oskaar.losses.spheres import Sphere
+from oskaar.saved import saved
 
 
+@saved("loss/sphere-geodesic")
 class SphereGeodesic(Sphere):
     r"""d(z, y)^2 / pi^2 for unit vectors in R^dim, d = arccos <z, y>: the squared arc, 1 for opposite points.
 
@@ -89,6 +91,7 @@ class SphereGeodesic(Sphere):
         return f"SphereGeodesic({self.dim})"
 
 
+@saved("space/points")
 class SeenPoints(GrowingSpace):
     """Weights on the distinct points seen, and the arcs between these."""
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import GrowingSpace, Space, first_best, near
+from oskaar.saved import saved
 
 
 class Sloped(Protocol):
@@ -34,6 +35,7 @@ class Sloped(Protocol):
         """Places of kinks, jumps of l' and changes of its slope, (k, p)."""
 
 
+@saved("space/slope")
 class Slope:
     """f of one target, as a function of the weights."""
 
@@ -81,6 +83,7 @@ class Slope:
         return answers
 
 
+@saved("space/vectors")
 class SeenVectors(GrowingSpace):
     """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes."""
 

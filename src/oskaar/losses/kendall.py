@@ -14,12 +14,14 @@ from oskaar.losses.base import FixedSpace, Space
 from oskaar.losses.kemeny import MOST_BY_SUBSETS, best_orders
 from oskaar.losses.matchings import PermutationLoss
 from oskaar.losses.rankings import RankingLoss
+from oskaar.saved import saved
 
 
 class KemenyGap(UserWarning):
     """Decoding ran out of time, and the answer may not be the best."""
 
 
+@saved("loss/kendall")
 class Kendall(RankingLoss):
     r"""The fraction of the N = n (n - 1) / 2 pairs of items that are in the wrong order; (1 - tau) / 2.
 
@@ -141,6 +143,7 @@ class Kendall(RankingLoss):
         return pairs
 
 
+@saved("space/timed")
 class Timed(FixedSpace):
     """Decoders that may stop before the best answer is found."""
 

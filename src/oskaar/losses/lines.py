@@ -10,11 +10,13 @@ from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Loss, Space
 from oskaar.losses.simplex import as_distribution
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 _CHUNK = 1_000_000
 """Numbers in an array of the dynamic programme."""
 
 
+@saved("loss/ordered-wasserstein")
 class OrderedWasserstein(Loss):
     r"""The transport cost (Wasserstein-1) of distributions on n ordered outcomes, over the way from first to last.
 
@@ -92,6 +94,7 @@ class OrderedWasserstein(Loss):
         return f"OrderedWasserstein({self.n if even else self.places.tolist()})"
 
 
+@saved("space/chains")
 class SeenChains(GrowingSpace):
     """Weights on the distinct distributions seen, and the F_k of these, (p, n - 1)."""
 

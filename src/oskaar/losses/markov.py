@@ -26,6 +26,7 @@ from oskaar.arrays import Array, spans
 from oskaar.losses.base import FixedSpace, Space, first_best
 from oskaar.losses.simplex import projections
 from oskaar.losses.viterbi import best_path, marginals
+from oskaar.saved import saved
 
 if TYPE_CHECKING:
     from oskaar.losses.chains import Sequence
@@ -34,6 +35,7 @@ _TAIL = 256
 """How many of the last symbols are kept as they came, so that not every round copies the table of counts."""
 
 
+@saved("space/transitions")
 class LearnedChain(FixedSpace):
     """The counts of transitions in the labels so far, start and end included; c_delta = inf, nothing is claimed.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, first_best, near
+from oskaar.saved import saved
 
 
 class PermutationLoss(Loss):
@@ -94,6 +95,7 @@ class PermutationLoss(Loss):
         return f"{type(self).__name__}({self.n if self._plain else self.things.names})"
 
 
+@saved("loss/matching")
 class Matching(PermutationLoss):
     r"""The fraction of i with the wrong partner, sum_i w_i [z_i != y_i], where w sums to 1 and is 1/n by default.
 

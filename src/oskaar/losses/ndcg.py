@@ -12,8 +12,10 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.rankings import RankingLoss, sorted_items
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 
+@saved("loss/ndcg")
 class NDCG(RankingLoss):
     r"""1 - NDCG: y is the relevance (>= 0) of each item, in the order of the items; the answer is a ranking.
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, first_best, near
+from oskaar.saved import saved
 
 
+@saved("loss/ordinal")
 class Ordinal(Loss):
     r"""|z - y| in steps on k ordered levels.
 

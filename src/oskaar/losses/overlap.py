@@ -11,12 +11,14 @@ import numpy as np
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Space, first_best, near
 from oskaar.losses.subsets import SubsetLoss, sets_of
+from oskaar.saved import saved
 from oskaar.threads import one_thread
 
 _EXACT = 12
 """Up to so many labels, Jaccard's decoder looks at every set."""
 
 
+@saved("loss/jaccard")
 class Jaccard(SubsetLoss):
     r"""1 - |z & y| / |z | y|;  0 for two empty sets.
 
@@ -108,6 +110,7 @@ class Jaccard(SubsetLoss):
         return {name: value for name, value in self.__dict__.items() if name not in ("grid", "_codes")}
 
 
+@saved("space/sets")
 class SeenSets(GrowingSpace):
     """Weights on the distinct sets seen: Y holds them, `gains` is J(z, y) for all z, where those are listed."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import near
 from oskaar.losses.matchings import Matching, PermutationLoss, assigned
+from oskaar.saved import saved
 
 
 def order_from_ranks(ranks: Any, ties: bool = False) -> tuple[Any, ...]:
@@ -89,6 +90,7 @@ class RankingLoss(PermutationLoss):
         return any(isinstance(item, AbstractSet) for item in self._sequence(y))
 
 
+@saved("loss/spearman")
 class Spearman(RankingLoss):
     r"""Squared differences of ranks, divided by the largest sum of them, n (n^2 - 1) / 3; (1 - rho) / 2.
 
@@ -129,6 +131,7 @@ class Spearman(RankingLoss):
         return self.tuples(sorted_items(G))
 
 
+@saved("loss/footrule")
 class Footrule(RankingLoss):
     r"""Spearman's footrule: absolute differences of ranks, divided by the largest sum of them, floor(n^2 / 2) = M.
 
@@ -178,6 +181,7 @@ class Footrule(RankingLoss):
         return self.tuples(assigned(costs.transpose(0, 2, 1), near(G)))
 
 
+@saved("loss/position-hamming")
 class PositionHamming(RankingLoss, Matching):
     r"""The fraction of positions with the wrong item: Matching, for positions and items.
 

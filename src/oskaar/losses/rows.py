@@ -10,11 +10,13 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
+from oskaar.saved import saved
 
 _FEW = 20
 """How many outputs and labels a loss may have for its rounds of two to be listed."""
 
 
+@saved("loss/per-row")
 class PerRow(Loss):
     r"""The mean of a loss over the rows of a round: n inputs arrive at once, n labels after them.
 

@@ -11,8 +11,10 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, first_best, near
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 
+@saved("loss/sequence-hamming")
 class SequenceHamming(Loss):
     r"""The fraction of positions that are wrong, in sequences of one length over one alphabet of m symbols.
 

@@ -11,8 +11,10 @@ from oskaar.arrays import Array
 from oskaar.losses.base import Space
 from oskaar.losses.classes import SeenClasses, ZeroOne
 from oskaar.losses.subsets import SubsetLoss
+from oskaar.saved import saved
 
 
+@saved("loss/subset-zero-one")
 class SubsetZeroOne(SubsetLoss):
     r"""0 for exactly the right set, 1 for any other: classes that are sets.
 
@@ -93,6 +95,7 @@ class SubsetZeroOne(SubsetLoss):
         return self.classes
 
 
+@saved("space/answers")
 class SeenAnswers(SeenClasses):
     """One coordinate for each set that has appeared and may be answered."""
 

@@ -12,6 +12,7 @@ from oskaar.arrays import Array, Sheet
 from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 from oskaar.threads import one_thread
 
 
@@ -40,6 +41,7 @@ class _Distributions(Loss):
         return f"{type(self).__name__}({self.n})"
 
 
+@saved("loss/simplex-l2")
 class SimplexL2(_Distributions):
     r"""|z - y|^2 / 2 for distributions on n outcomes; 1 for two different certainties.
 
@@ -93,6 +95,7 @@ class SimplexL2(_Distributions):
         return list(Z)
 
 
+@saved("loss/hellinger")
 class Hellinger(_Distributions):
     r"""1 - sum_i sqrt(z_i y_i), the squared Hellinger distance; 1 for distributions with no outcome in common.
 
@@ -138,6 +141,7 @@ class Hellinger(_Distributions):
         return list(squares / squares.sum(axis=1, keepdims=True))
 
 
+@saved("loss/total-variation")
 class TotalVariation(_Distributions):
     r"""sum_i |z_i - y_i| / 2 for distributions on n outcomes; 1 for distributions with no outcome in common.
 
@@ -188,6 +192,7 @@ class TotalVariation(_Distributions):
         return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
 
 
+@saved("space/distributions")
 class SeenDistributions(GrowingSpace):
     """Weights on the distinct distributions seen, and the overlap sum_i min(z_i, y_i) of candidates with them."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.losses.base import FixedSpace, Loss, Space
+from oskaar.saved import saved
 
 
 class SizedLoss(Loss):
@@ -33,6 +34,7 @@ class SizedLoss(Loss):
         return SizedSpace(self)
 
 
+@saved("space/round-sizes")
 class SizedSpace(FixedSpace):
     """A fixed space that remembers the largest round.
 

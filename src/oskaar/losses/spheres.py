@@ -11,8 +11,10 @@ from oskaar.arrays import Array
 from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss
 from oskaar.requirements import require_positive, require_whole
+from oskaar.saved import saved
 
 
+@saved("loss/sphere")
 class Sphere(Loss):
     r"""|z - y|^2 / 4 for unit vectors in R^dim: the squared chord, 1 for opposite points.
 
@@ -62,6 +64,7 @@ class Sphere(Loss):
         return f"Sphere({self.dim})"
 
 
+@saved("loss/rotation")
 class Rotation(Loss):
     r"""|Z - Y|^2 / w for rotations of R^n, orthogonal matrices of determinant 1, n >= 2.
 
@@ -135,6 +138,7 @@ class Rotation(Loss):
         return f"Rotation({self.n})"
 
 
+@saved("loss/log-euclidean")
 class LogEuclidean(Loss):
     r"""|log Z - log Y|^2 / (2 bound)^2 for symmetric positive definite n x n matrices with |log Y| <= bound.
 

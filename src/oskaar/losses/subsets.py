@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import Loss, near
 from oskaar.requirements import require_whole
+from oskaar.saved import saved
 
 Mask = NDArray[np.bool_]
 
@@ -107,6 +108,7 @@ class SubsetLoss(Loss):
         return f"{type(self).__name__}({', '.join(self._settings())})"
 
 
+@saved("loss/subset-hamming")
 class SubsetHamming(SubsetLoss):
     r"""The fraction of the k labels that are wrong, |z ^ y| / k.
 
@@ -175,6 +177,7 @@ class SubsetHamming(SubsetLoss):
         return sets_of(positive)
 
 
+@saved("loss/precision-at-k")
 class PrecisionAtK(SubsetHamming):
     r"""1 - |z & y| / m for answers z of exactly m = `k` labels: precision at k.
 

@@ -12,8 +12,10 @@ from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import Space
 from oskaar.losses.simplex import as_distribution
 from oskaar.losses.trick import LossTrick, SeenLabels, label_key
+from oskaar.saved import saved
 
 
+@saved("loss/wasserstein")
 class Wasserstein(LossTrick):
     r"""The least cost of moving z into y, over the largest cost: min_T sum_ij T_ij costs_ij / max(costs).
 
@@ -53,6 +55,7 @@ class Wasserstein(LossTrick):
         return f"Wasserstein({self.n} outcomes)"
 
 
+@saved("function/transported")
 def _transported(costs: Array, z: Any, y: Any) -> float:
     """The cost of the best plan from z to y."""
     a, b = np.asarray(z, dtype=float), np.asarray(y, dtype=float)

@@ -14,6 +14,7 @@ from oskaar.arrays import Array
 from oskaar.losses.arborescence import best_tree
 from oskaar.losses.sizes import SizedLoss
 from oskaar.requirements import require_whole, shorten
+from oskaar.saved import saved
 
 
 def arcs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -31,6 +32,7 @@ def arcs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return ranks + (ranks >= dependents), dependents
 
 
+@saved("loss/dependency-tree")
 class DependencyTree(SizedLoss):
     r"""The share of tokens with a wrong head: y and z are heads, 0 for the root; one token has it, and no cycles.
 

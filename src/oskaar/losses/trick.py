@@ -24,6 +24,7 @@ from oskaar.losses.base import (
     require_hashable,
     widest,
 )
+from oskaar.saved import saved
 from oskaar.threads import one_thread
 
 Delta = Callable[[Any, Any], float]
@@ -32,6 +33,7 @@ _PAIRS = 512
 """Up to so many candidates all pairs are tried for the diameter; above that it is 2 c_delta."""
 
 
+@saved("loss/trick")
 class LossTrick(Loss):
     r"""Any function Delta(z, y) on any structures.
 
@@ -117,6 +119,7 @@ class LossTrick(Loss):
         return f"LossTrick({getattr(self.delta, '__name__', self.delta)!s})"
 
 
+@saved("space/labels")
 class SeenLabels(GrowingSpace):
     """Weights on the distinct labels seen, the pool of candidates, and Delta between them."""
 
@@ -265,6 +268,7 @@ def label_key(y: Any) -> Any:
     return require_hashable(y, "label")
 
 
+@saved("function/itself")
 def _itself(y: Any) -> tuple[Any]:
     return (y,)
 

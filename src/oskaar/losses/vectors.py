@@ -19,6 +19,7 @@ from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, mean
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.intervals import SeenVectors
 from oskaar.requirements import require_positive, require_whole
+from oskaar.saved import saved
 
 
 class _Vectors(Loss):
@@ -57,6 +58,7 @@ class _Vectors(Loss):
         return f"{self.dim}, low={low}, high={high}"
 
 
+@saved("loss/squared")
 class Squared(_Vectors):
     r"""The mean of (z_i - y_i)^2 over dim targets.
 
@@ -160,6 +162,7 @@ class _Slopes(_Vectors):
         return SeenVectors(self, {}, np.zeros((0, self.dim)))
 
 
+@saved("loss/pinball")
 class Pinball(_Slopes):
     r"""The mean over targets of q (y - z)+ + (1 - q) (z - y)+: its minimum is the quantile q; q = 1/2 is the median.
 
@@ -203,6 +206,7 @@ class Pinball(_Slopes):
         return f"Pinball({self._range()}, quantile={self.quantile:g})"
 
 
+@saved("loss/huber")
 class Huber(_Slopes):
     r"""The mean over targets of l(z - y), l(r) = r^2 / 2 for |r| <= delta, else delta (|r| - delta / 2).
 

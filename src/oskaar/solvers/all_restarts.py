@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, random_signs
+from oskaar.saved import require, require_count, require_floats, require_kind, require_positive, saved
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
 from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
 
@@ -53,6 +54,7 @@ ROOM = 256
 """Columns that are reserved for rows to come."""
 
 
+@saved("solver/all-restarts")
 class AllRestarts:
     """All restarts of KAAR. Its state is plain arrays: V in panels, and its products with targets and open rows.
 
@@ -154,6 +156,21 @@ class AllRestarts:
         self.products.drop(k)
         self.starts = late - k
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_kind(self.factor, SuffixFactor, "the factor")
+        require_kind(self.products, Products, "the products")
+        require_count(self.rounds, "rounds")
+        n, starts = self.products.n, self.starts
+        require(self.products.old == self.factor.n, "the factor must have the closed rows")
+        require(
+            isinstance(starts, np.ndarray) and starts.dtype == np.int64 and starts.ndim == 1, "starts must be whole"
+        )
+        require(
+            not len(starts) or (starts.min() >= 0 and starts.max() < n), "a restart must begin at a row that is kept"
+        )
+        require_positive(self.lam, "lam")
+
 
 @dataclass
 class Step:
@@ -165,6 +182,7 @@ class Step:
     sums: Array  # of q w C from each row on: (p, n + 1)
 
 
+@saved("solver/all-restarts-products")
 class Products:
     """q, C^T and F^T of n rows, and U of those that are open, in arrays with room to spare."""
 
@@ -268,6 +286,14 @@ class Products:
         n, b, old = self.n, self.open, self.old
         arrays = {"q": self.q[:n], "C": self.C[:, :n], "F": self.F[:b, :n], "U": self.U[:b, :old]}
         return vars(self) | {name: X.copy() for name, X in arrays.items()}
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        n, old, p, b = (require_count(getattr(self, size), size) for size in ("n", "old", "targets", "open"))
+        require_floats(self.q, self.C, self.F, self.U)
+        require(n == old + b, "open rows must fit")
+        require(self.q.shape == (n,) and self.C.shape == (p, n), "targets must fit")
+        require(self.F.shape == (b, n) and self.U.shape == (b, old), "open rows must fit")
 
 
 class Block:

@@ -15,11 +15,13 @@ import numpy as np
 from scipy.linalg.blas import dtrsm, dtrsv
 
 from oskaar.arrays import Array
+from oskaar.saved import require, require_count, require_floats, saved
 
 PANEL = 256
 """Rows in a panel: large enough for BLAS, small enough that a last, half-empty one costs nothing."""
 
 
+@saved("factor/cholesky")
 class PanelCholesky:
     """The lower factor L of a growing positive definite matrix. Vectors are rows.
 
@@ -104,6 +106,17 @@ class PanelCholesky:
             panel, corner = np.zeros((self.panel, i * self.panel)), np.eye(self.panel, order="F")
             self.panels.append(panel)
             self.corners.append(corner)
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        n, b = require_count(self.n, "rows"), self.panel
+        require(
+            type(b) is int and b > 0 and len(self.panels) == len(self.corners) == -(-n // b), "panels are missing"
+        )
+        for i, (panel, corner) in enumerate(zip(self.panels, self.corners, strict=True)):
+            require_floats(panel, corner)
+            require(panel.shape == (b, i * b) and corner.shape == (b, b), f"panel {i} has another shape")
+            require((np.diagonal(corner) > 0).all(), "a Cholesky factor must have a positive diagonal")
 
 
 def _triangular(D: Array, right: Array, trans: int) -> Array:

@@ -29,7 +29,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from oskaar.arrays import Array, Growing, fit_columns, random_signs, spans
+from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_growing, spans
+from oskaar.saved import require, require_count, require_kind, require_positive, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
@@ -57,6 +58,7 @@ class Chunk:
     ends: Any
 
 
+@saved("solver/kaar")
 class ExactSolver:
     """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
 
@@ -254,3 +256,11 @@ class ExactSolver:
             beta[:, lo:hi] = mine.T
             beta[:, :lo] -= (mine + self.lam * inner).T @ rows[:, :lo]
         return 2 * beta
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_kind(self.factor, PanelCholesky, "the factor")
+        require_count(self.rounds, "rounds")
+        require_growing(self.factor.n, self.C, self.E, self.round_of_row)
+        require(self.C.shape == self.E.shape, "targets must fit")
+        require_positive(self.lam, "lam")

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
+from oskaar.saved import require_count, require_kind, saved
 from oskaar.solvers.knownblocks import KnownBlock
 from oskaar.solvers.stacks import Stack
 from oskaar.solvers.starts import outlives
 from oskaar.solvers.wholeblocks import begin
 
 
+@saved("solver/feature-restarts")
 class FeatureStarts:
     """A few restarts of KAAR on features. `lams` are used as they are; `window` bounds the rounds an expert lives.
 
@@ -62,6 +64,11 @@ class FeatureStarts:
         """Which experts are there for a round, or for each of a column; slots that are empty have start -1."""
         alive: NDArray[np.bool_] = (starts >= 0) & (starts <= rounds) & outlives(starts, rounds)
         return alive & (rounds - starts <= self.window) if self.window is not None else alive
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_kind(self.stack, Stack, "the experts")
+        require_count(self.rounds, "rounds")
 
 
 class FeatureStartBlock:

@@ -31,6 +31,7 @@ from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
+from oskaar.saved import require, require_count, require_floats, require_kind, require_positive, saved
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.pending_rows import ROOM, PendingRows
 from oskaar.solvers.qr_update import QRUpdate, bordered
@@ -63,6 +64,7 @@ class FeatureForecast:
     hedged: Array | None = None  # [R, Theta, X] with the rows of (3), whose targets are still 0
 
 
+@saved("solver/feature-kaar")
 class FeatureSolver:
     """KAAR on features. Its state is plain arrays whose size depends on D and p only.
 
@@ -311,6 +313,19 @@ class FeatureSolver:
             Q = (rows.rounds - 1 - rows.round)[:, None] * rows.C - rows.E
             X[: rows.dim, : Q.shape[1]] += rows.U.T @ dtrsm(1.0, rows.L, Q, lower=1, trans_a=1)
         return X
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_count(self.rounds, "rounds")
+        require_kind(self.pending, PendingRows, "the pending rows")
+        require_kind(self.folding, (QRUpdate, type(None)), "the rows that are being folded in")
+        require_floats(self.S)
+        D, columns = self.S.shape
+        require(columns >= D and (columns - D) % 2 == 0 and self.pending.dim >= D, "shapes must fit")
+        require((np.diagonal(self.S) != 0).all(), "a triangular factor must have no 0 on its diagonal")
+        require(require_count(self.folded, "rows") <= self.pending.n, "the rows that are being folded in are pending")
+        require(self.folding is None or self.folding.updated.shape == self.S.shape, "shapes must fit")
+        require_positive(self.lam, "lam")
 
 
 def _divided(S: Array, X: Array, trans: int = 0) -> Array:

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from oskaar.arrays import Array, spans
+from oskaar.saved import require, require_count, require_floats, saved
 
 ROOM = 48
 """How many rows there is room for before arrays have to grow."""
 
 
+@saved("solver/pending-rows")
 class PendingRows:
     """Features Z, whitened U, targets H, coordinates C and E, and the round of each row; L L^T = I + U U^T.
 
@@ -81,6 +83,22 @@ class PendingRows:
             L, n = np.eye(rows, order="F"), len(self.L)
             L[:n, :n] = self.L
             self.L, self.round = L, np.append(self.round, np.zeros(rows - n, dtype=np.int64))
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        n, room = require_count(self.n, "rows"), len(self.round)
+        require_floats(self.Z, self.U, self.H, self.C, self.E, self.L)
+        require(self.Z.shape == self.U.shape == (room, self.dim) and n <= room, "pending rows must fit")
+        require(self.H.shape == self.C.shape == self.E.shape and len(self.H) == room, "pending rows must fit")
+        require(
+            self.L.shape == (room, room) and (np.diagonal(self.L) > 0).all(), "the factor must have a diagonal > 0"
+        )
+        require(self.round.dtype == np.int64 and self.round.ndim == 1, "rounds must be whole numbers")
+        rounds = require_count(self.rounds, "rounds")
+        numbers = self.round[:n]
+        require(
+            (np.diff(numbers, prepend=0, append=rounds) >= 0).all(), "rows must come in the order of their rounds"
+        )
 
 
 def round_of_row(ends: Any, rows: int) -> NDArray[np.int64]:

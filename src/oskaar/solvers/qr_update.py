@@ -18,11 +18,13 @@ import numpy as np
 from scipy.linalg.lapack import dtpmqrt, dtpqrt
 
 from oskaar.arrays import Array
+from oskaar.saved import require, require_count, require_floats, saved
 
 BLOCK = 16
 """How many reflections LAPACK applies at a time."""
 
 
+@saved("factor/qr-update")
 class QRUpdate:
     """Right sides X (D, q) and rows [Z, Y] (n, D + q) on the way to `updated`, [R', X'] in Fortran order.
 
@@ -67,6 +69,16 @@ class QRUpdate:
         X, _, _ = dtpmqrt(0, self.V, self.T, U.T, np.zeros((len(self.V), len(U)), order="F"), side="L", trans="T")
         whitened: Array = X.T
         return whitened
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_floats(self.X, self.rows, self.updated)
+        require_floats(self.V, self.T)
+        D, q = self.X.shape
+        done = require_count(self.done, "columns")
+        require(self.updated.shape == (D, D + q) and done <= D, "shapes must fit")
+        require(self.rows.shape == (len(self.V), D + q - done) and self.V.shape[1] == D, "rows must fit")
+        require(self.T.shape == (min(BLOCK, D), D), "reflections must fit")
 
 
 def bordered(S: Array, D: int, p: int, lam: float) -> Array:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
+from oskaar.saved import require, require_count, require_floats, saved
 from oskaar.solvers.triangles import divide, factor_into
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ LEAST_OPEN, MOST_OPEN = 32, 128
 """Rows that are open before they are folded in: about D, between these."""
 
 
+@saved("solver/stack")
 class Stack:
     """Experts in slots. `starts` has the round at which a slot started, -1 for an empty one; `born` its first open
     row; `versions` its features.
@@ -159,6 +161,21 @@ class Stack:
         self.Z = {version: _resized(Z, rows, dim) for version, Z in self.Z.items()}
         new = np.arange(D, dim)
         self.F[:have, :, new, new] = np.sqrt(self.lams)[:, None]
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        arrays = (self.Gram, self.B, self.F, self.Theta, self.U, self.J, self.C, self.H, self.lams)
+        require_floats(*arrays, *self.Z.values())
+        slots, D = self.Gram.shape[:2]
+        rows, p, lams = len(self.H), self.B.shape[2], len(self.lams)
+        require(self.Gram.shape == (slots, D, D) and self.B.shape == (slots, D, p), "moments must fit")
+        require(self.F.shape == (slots, lams, D, D) and self.Theta.shape == (slots, lams, D, p), "factors must fit")
+        require(self.U.shape == (slots, lams, rows, D) and self.C.shape == (slots, lams, rows, p), "rows must fit")
+        require(self.J.shape == (slots, lams, rows, rows) and self.H.shape == (rows, p), "open rows must fit")
+        require(0 <= require_count(self.open, "open rows") <= rows, "open rows must fit")
+        for whole in (self.starts, self.born, self.versions):
+            require(isinstance(whole, np.ndarray) and whole.dtype == np.int64, "starts must be whole numbers")
+            require(whole.shape == self.starts.shape and len(whole) <= slots, "each slot must have a start")
 
 
 def open_rows(dim: int) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, fit_columns
+from oskaar.saved import require, require_count, require_kind, saved
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.exact import ExactSolver, Forecast
 
@@ -31,6 +32,7 @@ def outlives(starts: NDArray[np.int64], rounds: Any) -> NDArray[np.bool_]:
     return alive
 
 
+@saved("solver/geometric-restarts")
 class StartSolver:
     """A few restarts of KAAR. `lam` is used as it is; `window` bounds the rows that any expert has seen.
 
@@ -79,6 +81,14 @@ class StartSolver:
         """Which experts, by the round and the row they start at, are still there for the next round."""
         near = self.window is None or self.rows - rows <= self.window
         return near & outlives(starts, self.rounds)
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        rows = require_count(self.rows, "rows")
+        require_count(self.rounds, "rounds")
+        for _, row, expert in self.experts:
+            require_kind(expert, ExactSolver, "an expert")
+            require(type(row) is int and row >= 0 and expert.factor.n == rows - row, "an expert must have its rows")
 
 
 def _panel(solver: StartSolver) -> int:

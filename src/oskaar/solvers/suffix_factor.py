@@ -33,6 +33,7 @@ from math import sqrt
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.saved import require, require_count, require_floats, require_kind, saved
 
 PANEL = 256
 """Columns in a panel."""
@@ -50,6 +51,7 @@ SLICE = 64
 """Columns of a panel that are folded together, except the last of V."""
 
 
+@saved("factor/suffix")
 class SuffixFactor:
     """The unit upper factor V of the inverse of a growing positive definite matrix.
 
@@ -164,7 +166,25 @@ class SuffixFactor:
             rows = slice(0, -(-last // STRIP) * STRIP) if whole else slice(skip, last)
             yield self.panels[c][rows, first - c * PANEL : last - c * PANEL], first - skip, last - skip
 
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        n, skipped = require_count(self.n, "rows"), require_count(self.skipped, "rows dropped")
+        c, shares = require_count(self.unfolded, "columns"), require_count(self.shares, "shares")
+        require_kind(self.fold, (Fold, type(None)), "the rows put off")
+        put_off = self.fold.rows if self.fold is not None and not shares else 0
+        require(len(self.panels) * PANEL >= skipped + n - put_off, "panels are missing")
+        for i, panel in enumerate(self.panels):
+            require_floats(panel)
+            require(panel.shape == ((i + 1) * PANEL, PANEL), f"panel {i} has another shape")
+        if self.fold is None:
+            require(c == shares == 0, "no columns can be left of no rows")
+        else:
+            strips = -(-(skipped + (c if shares else n)) // STRIP)
+            require(len(self.fold.U) >= strips, "strips are missing")
+            require(0 < c <= n and shares <= SPREAD if shares else c + put_off == n, "rows put off must fit")
 
+
+@saved("factor/suffix-fold")
 class Fold:
     """L and F of b rows, by strips of the rows of V: U (strips, b, STRIP) and F (strips, STRIP, b)."""
 
@@ -243,6 +263,13 @@ class Fold:
             stack[:, STRIP:] -= K
         product: Array = self.left[first:last] @ stack
         return product
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_floats(self.U, self.F, self.left)
+        count, b = self.U.shape[:2]
+        shapes = (self.U.shape, self.F.shape, self.left.shape)
+        require(shapes == ((count, b, STRIP), (count, STRIP, b), (count, STRIP, STRIP + b)), "strips must fit")
 
 
 _ABOVE = np.triu(np.ones((STRIP, STRIP)), 1)

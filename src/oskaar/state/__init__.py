@@ -3,17 +3,12 @@
 from typing import TYPE_CHECKING
 
 from oskaar.lazy import lazily
+from oskaar.saved import StateError, require, require_count, require_kind, require_number
 
 if TYPE_CHECKING:
-    from oskaar.state.errors import StateError
     from oskaar.state.files import from_bytes, load, save, to_bytes
-    from oskaar.state.valid import require, require_count, require_kind, require_maps, require_number
 
-_HOMES = {
-    "errors": "StateError",
-    "files": "from_bytes load save to_bytes",
-    "valid": "require require_count require_kind require_maps require_number",
-}
+_HOMES = {"files": "from_bytes load save to_bytes"}
 __getattr__ = lazily(__name__, _HOMES)
 
 
@@ -28,7 +23,6 @@ __all__ = [
     "require",
     "require_count",
     "require_kind",
-    "require_maps",
     "require_number",
     "save",
     "to_bytes",

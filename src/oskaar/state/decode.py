@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Growing, Sheet
+from oskaar.saved import StateError, check_saved, shown, tag_of
 from oskaar.state.encode import room
-from oskaar.state.errors import StateError
-from oskaar.state.limits import PIECE, Limits, Size, require_hashable, require_quick, shown
-from oskaar.state.names import Allowed, own_names, resolve
-from oskaar.state.valid import require_valid
+from oskaar.state.limits import PIECE, Limits, Size, require_hashable, require_quick
+from oskaar.state.names import Allowed, import_parts, resolve
 
 
 class Decoder:
@@ -32,10 +31,10 @@ class Decoder:
         self._size, self._bytes = Size(), 0  # of the node that is read: its values, and what it holds itself
         self._used: set[int] = set()
         self._once: dict[str, str] = {}  # equal texts are one object
-        self._own = own_names()
 
     def read(self, nodes: Any, root: Any) -> Any:
         """The object that `root` is."""
+        import_parts()
         for node in nodes:
             if not isinstance(node, dict) or not node:
                 raise StateError(f"a node must be an object with one kind, got {shown(node)}.")
@@ -84,7 +83,7 @@ class Decoder:
 
     def named(self, name: Any, kind: type | tuple[type, ...]) -> Any:
         """A class or a function, by name."""
-        thing = resolve(name, self._own, self.allow)
+        thing = resolve(name, self.allow)
         if not isinstance(thing, kind):
             raise StateError(f"{shown(name)} must be a {kind}, it is {shown(thing)}.")
         return thing
@@ -135,9 +134,7 @@ class Decoder:
 
     def _growing(self, content: Any, node: Any) -> Growing:
         view, buffer = self._roomy(content)
-        growing = Growing(0)
-        growing._buffer, growing.shape = buffer, (view.shape[0], view.shape[1])
-        return growing
+        return Growing.in_buffer(buffer, view.shape)
 
     def _sheet(self, content: Any, node: Any) -> Sheet:
         view, buffer = self._roomy(content)
@@ -163,9 +160,7 @@ class Decoder:
 
     def _instance(self, name: Any, node: Mapping[str, Any]) -> Any:
         cls = self.named(name, type)
-        own = self._own.get(name) is cls
-        if cls in (Growing, Sheet):
-            raise StateError(f"a {cls.__name__} is written as a node of its own kind.")
+        own = tag_of(cls) is not None
         thing: Any = object.__new__(cls) if own else cls.__new__(cls)
         state = self.value(node["state"])
         several = len(state) if isinstance(state, dict) else 0
@@ -180,7 +175,7 @@ class Decoder:
             for name, value in {**(state[0] or {}), **state[1]}.items():
                 object.__setattr__(thing, name, value)
         if own:
-            require_valid(thing)
+            check_saved(thing)
         return thing
 
     def _tuple(self, content: Any, node: Any) -> Any:

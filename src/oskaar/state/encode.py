@@ -6,11 +6,12 @@ a file can be read in one pass, and nothing in it can be deep or go round in cir
     {"list": [values]}  {"tuple": ..}  {"set": ..}  {"frozenset": ..}  {"dict": [[key, value], ..]}
     {"array": member, "fixed": it cannot be written to}  {"objects": [shape, values]}  {"scalar": member}
     {"csr": [is a matrix, shape, data, indices, indptr]}  {"bytes": base64}  {"int": hex}  {"float": text}
-    {"is": class name, "state": value}  {"named": [class name, values]}  {"enum": [class name, member]}
-    {"function": name}  {"type": name}  {"partial": [function, args, keywords]}
+    {"is": class, "state": value}  {"named": [class, values]}  {"enum": [class, member]}
+    {"function": name}  {"type": class}  {"partial": [function, args, keywords]}
     {"growing": [the matrix, rows and columns that its memory has]}  {"sheet": ..}
 
-An object that is referred to twice is one node, and is one object again after reading.
+A class or a function is its tag, or its import name (`state.names`). An object that is referred to twice is one node,
+and is one object again after reading.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Growing, Sheet
-from oskaar.state.errors import StateError
-from oskaar.state.names import name_of, own_names
+from oskaar.saved import StateError, tag_of
+from oskaar.state.names import name_of
 
 PLAIN = "biufcSUmM"
 """Kinds of numbers and texts that an array in a file may have."""
@@ -44,7 +45,6 @@ class Encoder:
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.bytes = 0  # that arrays take after reading, with their room to grow
-        self._own = own_names()
         self._places: dict[int, int] = {}
         self._equal: dict[str, int] = {}
         self._kept: list[Any] = []  # an id is only good as long as its object lives
@@ -110,7 +110,7 @@ class Encoder:
 
     def _state(self, thing: Any) -> Any:
         """The attributes, as pickle would take them; refused where an object is more than those."""
-        if self._own.get(f"{type(thing).__module__}:{type(thing).__qualname__}") is type(thing):
+        if tag_of(type(thing)) is not None:
             return thing.__getstate__()
         try:
             reduced = thing.__reduce_ex__(4)
@@ -149,8 +149,8 @@ class Encoder:
         parts = [self.value(getattr(thing, name), f".{name}") for name in ("data", "indices", "indptr")]
         return {"csr": [type(thing).__name__ == "csr_matrix", [int(n) for n in thing.shape], *parts]}
 
-    def _roomy(self, kind: str, view: np.ndarray[Any, Any], buffer: np.ndarray[Any, Any]) -> dict[str, Any]:
-        rows, columns = room(view.shape, buffer.shape)
+    def _roomy(self, kind: str, view: np.ndarray[Any, Any], capacity: tuple[int, ...]) -> dict[str, Any]:
+        rows, columns = room(view.shape, capacity)
         self.bytes += view.itemsize * (rows * columns - view.size)
         return {kind: [self._member(view), rows, columns]}
 
@@ -200,6 +200,6 @@ _WRITERS: dict[type, Callable[[Encoder, Any], dict[str, Any]]] = {
     partial: lambda e, f: {
         "partial": [e.value(f.func, ".func"), e.value(f.args, ".args"), e.value(f.keywords, ".keywords")]
     },
-    Growing: lambda e, g: e._roomy("growing", g.view, g._buffer),
-    Sheet: lambda e, s: e._roomy("sheet", s.view, s._buffer),
+    Growing: lambda e, g: e._roomy("growing", g.view, g.capacity),
+    Sheet: lambda e, s: e._roomy("sheet", s.view, s.capacity),
 }

@@ -17,10 +17,10 @@ import sys
 import zipfile
 from typing import IO, Any
 
+from oskaar.saved import StateError, shown
 from oskaar.state import limits
 from oskaar.state.decode import Decoder
 from oskaar.state.encode import Encoder
-from oskaar.state.errors import StateError
 from oskaar.state.members import read_array, read_text, require_plain, write_array, write_text
 from oskaar.state.names import Allowed
 from oskaar.state.writing import replaced
@@ -112,8 +112,8 @@ def _manifest(
         raise StateError("the manifest must be an object with the number of its format.")
     if manifest["format"] != FORMAT:
         raise StateError(
-            f"the file has format {limits.shown(manifest['format'])}, written by oskaar "
-            f"{limits.shown(manifest.get('oskaar'))}; "
+            f"the file has format {shown(manifest['format'])}, written by oskaar "
+            f"{shown(manifest.get('oskaar'))}; "
             f"this version reads format {FORMAT}: install the oskaar that wrote it."
         )
     if not isinstance(manifest.get("arrays"), list) or not isinstance(manifest.get("nodes"), list):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.state.errors import StateError
+from oskaar.saved import StateError
 
 SAFE = 2**27
 """So many bytes any file may unpack to: 128 MiB. Larger files may unpack to a multiple of their own size."""
@@ -175,17 +175,3 @@ class Scan:
                 f"the manifest needs {self.cost} bytes or more and at most {self.limit} are read: if it is yours, "
                 "pass a larger max_bytes."
             )
-
-
-def shown(value: Any) -> str:
-    """A value from a file for a message, short whatever it is.
-
-    >>> shown("a" * 1000)[:5], shown(((),) * 3), shown(7)
-    ("'aaaa", 'a tuple of length 3', '7')
-    """
-    if type(value) is str:
-        return repr(value[:80])
-    if value is None or type(value) in (bool, float) or (type(value) is int and abs(value) < 2**64):
-        return repr(value)
-    length = f" of length {len(value)}" if type(value) in (list, tuple, dict, set, frozenset, bytes) else ""
-    return f"a {type(value).__name__}{length}"

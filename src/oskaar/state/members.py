@@ -13,8 +13,8 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.lib import format as npy
 
+from oskaar.saved import StateError
 from oskaar.state.encode import PLAIN
-from oskaar.state.errors import StateError
 from oskaar.state.limits import SAFE, Limits, Scan
 
 _NAME = re.compile(r"manifest\.(json|sha256)|arrays/(0|[1-9][0-9]{0,8})\.npy")
