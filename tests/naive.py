@@ -1,5 +1,6 @@
 """The paper's definitions, written the long way. Nothing here comes from the package."""
 
+import math
 from functools import cache, lru_cache
 from itertools import chain, combinations, pairwise, permutations, product
 
@@ -900,3 +901,37 @@ def rise(blocks):
         ps.append(p)
     best = int(np.argmin(ps))
     return min(1.0, len(tried) * ps[best]), tried[best]
+
+
+# ---------------------------------------------------------------- kernels whose parameters are estimated
+
+
+def relevance(U, Phi, lam=0.5, passes=3):
+    """The weights a_j of exp(-sum_j a_j |u_j - u'_j|): derivatives of a ridge regression, row by row."""
+    n, d = U.shape
+    weights = [1.5 / d] * d
+    for _ in range(passes):
+        K = np.array([[math.exp(-sum(a * abs(s - t) for a, s, t in zip(weights, u, v))) for v in U] for u in U])
+        alpha = np.linalg.solve(K + 1.0 + lam * np.eye(n), Phi)
+        steep = np.zeros(d)
+        for j in range(d):
+            for i in range(n):
+                slope = sum(-weights[j] * np.sign(U[i, j] - U[s, j]) * K[i, s] * alpha[s] for s in range(n))
+                steep[j] += slope @ slope / n
+        if np.sqrt(steep).sum() <= 1e-9 * np.sqrt(np.sum(Phi**2) / n):
+            break
+        sizes = np.sqrt(steep)
+        weights = [1.5 * (0.9 * size / sizes.sum() + 0.1 / d) for size in sizes]
+    return np.array(weights)
+
+
+def ranks(x, column):
+    """sqrt(12) (F(x) - 1/2), F the distribution function of a column, ties in the middle, linear in between."""
+
+    def height(value):
+        return (sum(v < value for v in column) + sum(v <= value for v in column)) / (2 * len(column))
+
+    below = max([v for v in column if v <= x], default=min(column))
+    above = min([v for v in column if v >= x], default=max(column))
+    share = 0.0 if above == below else (x - below) / (above - below)
+    return math.sqrt(12) * (height(below) + share * (height(above) - height(below)) - 0.5)

@@ -1,3 +1,5 @@
+import math
+
 import naive
 import numpy as np
 import pytest
@@ -162,3 +164,56 @@ def test_check_kernel_finds_what_is_wrong(rng):
     for message, kernel in wrong.items():
         with pytest.raises(checks.CheckFailed, match=message):
             checks.check_kernel(kernel, X)
+
+
+@given(st.integers(1, 4), st.integers(1, 12), st.integers(1, 3), st.integers(0, 2**31))
+def test_relevance_is_the_slope_of_the_regression(d, n, p, seed):
+    rng = np.random.default_rng(seed)
+    U, Phi = rng.integers(-3, 4, size=(n, d)) / 2, rng.normal(size=(n, p))
+    weights = kernels.relevance(U, Phi)
+    np.testing.assert_allclose(weights, naive.relevance(U, Phi), rtol=1e-8)
+    assert weights.sum() == pytest.approx(1.5)
+    assert weights.min() >= 0.1 * 1.5 / d - 1e-12
+
+
+def test_relevance_of_many_rows_uses_some_of_them(rng):
+    U = rng.normal(size=(2000, 4))
+    weights = kernels.relevance(U, np.sin(2 * U[:, 1:2]))
+    assert weights.argmax() == 1
+    assert weights[1] > 1.0
+    np.testing.assert_array_equal(weights, kernels.relevance(U, np.sin(2 * U[:, 1:2])))
+
+
+@pytest.mark.parametrize("rows", [np.zeros((0, 2)), np.zeros((3, 2)), np.array([[1.0, 2.0]])])
+def test_relevance_where_nothing_can_be_told(rows):
+    np.testing.assert_allclose(kernels.relevance(rows, np.ones((len(rows), 1))), [0.75, 0.75])
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=20), st.lists(st.integers(-12, 12), min_size=1, max_size=5))
+def test_ranks_are_the_distribution_function(column, values):
+    rows = np.array([column, [7.0 * v for v in column]], dtype=float).T
+    kernel = kernels.Ranks(kernels.Gaussian(), rows)
+    X = np.array([values, [7.0 * v for v in values]], dtype=float).T / 2
+    expected = [[naive.ranks(x, c) for x, c in zip(row, rows.T)] for row in X]
+    np.testing.assert_allclose(kernel.mapped(X), expected, atol=1e-12)
+
+
+def test_ranks_do_not_move_with_units(rng):
+    rows, X = rng.normal(size=(1000, 3)), rng.normal(size=(50, 3))
+    kernel = kernels.Ranks(kernels.Laplacian(), rows)
+    scaled = kernels.Ranks(kernels.Laplacian(), rows * 1e150 + 1e140)
+    np.testing.assert_allclose(scaled(X * 1e150 + 1e140, X * 1e150 + 1e140), kernel(X, X), atol=1e-9)
+    uniform = np.linspace(0.0, 1.0, 1000)[:, None]
+    near = kernels.Ranks(kernels.Laplacian(), uniform).mapped(uniform)
+    np.testing.assert_allclose(near, math.sqrt(12) * (uniform - 0.5), atol=2e-3)
+    checks.check_kernel(kernel, X)
+    checks.check_kernel(kernels.Relevance(kernels.Laplacian(), (1.0, 0.5, 0.0)), X)
+
+
+def test_learned_kernels_that_are_none():
+    with pytest.raises(ValueError, match=">= 0, got"):
+        kernels.Relevance(kernels.Laplacian(), (1.0, -1.0))
+    with pytest.raises(TypeError, match="rows of numbers"):
+        kernels.Ranks(kernels.Pairwise(lambda x, y: 1.0), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="2 features, as Ranks has, got 1"):
+        kernels.Ranks(kernels.Laplacian(), np.zeros((2, 2))).mapped([[1.0]])

@@ -15,6 +15,7 @@ One's own is one small class with `__call__` and `diag` (see docs/extending.md),
 
 from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
+from oskaar.kernels.learned import Ranks, Relevance, relevance
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Stationary
 from oskaar.kernels.standardised import Standardised, Within, default_kernel, standardised_kernels
 
@@ -29,6 +30,8 @@ __all__ = [
     "Pairwise",
     "Polynomial",
     "Product",
+    "Ranks",
+    "Relevance",
     "Rowwise",
     "Standardised",
     "Stationary",
@@ -38,5 +41,6 @@ __all__ = [
     "default_kernel",
     "diagonal",
     "gram",
+    "relevance",
     "standardised_kernels",
 ]

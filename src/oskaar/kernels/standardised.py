@@ -19,13 +19,12 @@ LIMIT = 5.0
 """How many standard deviations from the mean a feature can be, for `Standardised`: outliers stay bounded."""
 
 
-@dataclass(frozen=True)
 class Mapped(Kernel):
     """Another kernel on rows of numbers that are mapped feature by feature: k(m(x), m(x'))."""
 
     kernel: Kernel
 
-    def __post_init__(self) -> None:
+    def _require_kernel(self) -> None:
         if not isinstance(self.kernel, Kernel) or self.kernel.objects:
             raise TypeError(f"{type(self).__name__} must have a kernel on rows of numbers, got {self.kernel!r}.")
 
@@ -75,11 +74,12 @@ class Standardised(Mapped):
     array([[13.]])
     """
 
+    kernel: Kernel
     centres: tuple[float, ...]
     scales: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        self._require_kernel()
         self._floats("centres", "scales")
         if len(self.centres) != len(self.scales):
             raise ValueError(f"each scale has a centre, got {len(self.scales)} and {len(self.centres)}.")
@@ -106,11 +106,12 @@ class Within(Mapped):
     array([[12.]])
     """
 
+    kernel: Kernel
     lows: tuple[float, ...]
     highs: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        self._require_kernel()
         self._floats("lows", "highs")
         if len(self.lows) != len(self.highs):
             raise ValueError(f"each feature has two limits, got {len(self.lows)} lows and {len(self.highs)} highs.")
