@@ -6,9 +6,8 @@ Before an object is made, `state.limits` is asked for what it takes: a few bytes
 from __future__ import annotations
 
 import enum
-import time
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from oskaar.arrays import Growing, Sheet
 from oskaar.saved import StateError, check_saved, shown, tag_of
 from oskaar.state.encode import room
-from oskaar.state.limits import PIECE, Limits, Size, require_hashable, require_quick
+from oskaar.state.limits import Limits, Size, fill, require_hashable
 from oskaar.state.names import Allowed, import_parts, resolve
 
 
@@ -63,15 +62,15 @@ class Decoder:
         """Several values."""
         return [self.value(value) for value in values]
 
-    def keys(self, values: Any) -> list[Any]:
-        """Values that will be hashed, at most once each."""
+    def keys(self, values: Any) -> tuple[list[Any], list[int]]:
+        """Values that will be hashed, at most once each, and how large they are."""
         before, weights, things = self._size.all, [], []
         for value in values:
             things.append(self.value(value))
             weights.append(self._size.all - before)
             before = self._size.all
         require_hashable(things, weights, self.limits)
-        return things
+        return things, weights
 
     def array(self, place: Any) -> np.ndarray[Any, Any]:
         """An array of the file, which is used once."""
@@ -96,16 +95,14 @@ class Decoder:
         return text
 
     def _set(self, values: Any) -> set[Any]:
-        things, made = self.keys(values), set[Any]()
-        for piece in _pieces(things):
-            made.update(piece)
+        made = set[Any]()
+        fill(made, *self.keys(values))
         return made
 
     def _dict(self, items: Any) -> dict[Any, Any]:
-        keys = self.keys(key for key, _ in items)
+        keys, weights = self.keys(key for key, _ in items)
         values, made = self.values(value for _, value in items), dict[Any, Any]()
-        for piece in _pieces(list(zip(keys, values, strict=True))):
-            made.update(piece)
+        fill(made, list(zip(keys, values, strict=True)), weights)
         return made
 
     def _plain(self, place: Any, node: Mapping[str, Any]) -> Any:
@@ -213,14 +210,6 @@ def _attributes(cls: type, state: Any) -> dict[str, Any]:
         if name.startswith("__") or isinstance(known, property) or (callable(known) and not isinstance(known, type)):
             raise StateError(f"{cls.__name__}.{name[:80]} is not an attribute that a file may set.")
     return state
-
-
-def _pieces(things: list[Any]) -> Iterator[list[Any]]:
-    """The keys of a table, a few at a time, while they go in as quickly as keys do."""
-    since = time.thread_time()
-    for first in range(0, len(things), PIECE):
-        yield things[first : first + PIECE]
-        require_quick(first, since)
 
 
 def _scalar(decoder: Decoder, place: Any, node: Any) -> Any:
