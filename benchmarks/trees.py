@@ -211,7 +211,7 @@ def whole_file(sentences, best, everything):
     runs += [("OSKAAR", OSKAAR, WIDE), ("SALAMI", SALAMI, NARROW)] if everything else []
     for name, make, columns in runs:
         start, wide = time.process_time(), len(columns)
-        learner = make(LOSS, features=features.Linear(width=wide), lam=1.0)
+        learner = make(LOSS, features=features.LinearMap(width=wide), lam=1.0)
         rows = X if wide == X[0].shape[1] else [x[:, columns] for x in X]
         answers = replay(learner, rows, heads, keep_estimates=False).predictions
         parts = [slice(i * len(heads) // 4, (i + 1) * len(heads) // 4) for i in range(4)]

@@ -159,7 +159,7 @@ def learners():
         "oskaar fourier": (OSKAAR(loss, features=fourier), X, ys),
         "oskaar orthogonal": (OSKAAR(loss, features=features.Orthogonal(k, 11)), X, ys),
         "oskaar taylor": (OSKAAR(loss, features=features.Taylor(kernels.Gaussian(2.0), 2, 3)), X, ys),
-        "oskaar linear": (OSKAAR(loss, features=features.Linear()), X, ys),
+        "oskaar linear": (OSKAAR(loss, features=features.LinearMap()), X, ys),
         "oskaar hashing": (OSKAAR(loss, features=features.Hashing(16)), dicts, ys),
         "ensemble": (Ensemble(loss), X, ys),
         "ensemble budget": (Ensemble(loss, budget=6), X, ys),
@@ -172,7 +172,7 @@ def learners():
         "salami geometric": (SALAMI(loss, restarts="geometric"), X, ys),
         "salami first only": (SALAMI(loss, restarts=None, lam=[0.1, 1.0, 3.0]), X, ys),
         "salami budget": (SALAMI(loss, k, budget=6), X, ys),
-        "salami features": (SALAMI(loss, features=[fourier, features.Linear()]), X, ys),
+        "salami features": (SALAMI(loss, features=[fourier, features.LinearMap()]), X, ys),
         "salami dicts": (SALAMI(loss, window=9), dicts, ys),
         "salami trick": (SALAMI(losses.LossTrick(losses.edit_distance, losses.edits("abcd"))), X, words),
     }

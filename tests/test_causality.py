@@ -125,7 +125,7 @@ LEARNERS = {
 
 MAPS = {
     "identity": lambda: features.Identity(WIDTH),
-    "linear": lambda: features.Linear(WIDTH),
+    "linear": lambda: features.LinearMap(WIDTH),
     "Fourier": lambda: features.RandomFourier(KERNEL, 20),
     "orthogonal": lambda: features.Orthogonal(KERNEL, 20),
     "hashing": lambda: features.Hashing(16),

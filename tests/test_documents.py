@@ -206,7 +206,7 @@ def test_salami_with_geometric_restarts(mapped, shifted, rng):
         xs[t], ys[t] = rng.normal(size=(n, 2)), tuple(rng.integers(0, 3, n).tolist())
     loss, ends, X = losses.Documents(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
     K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
-    given = {"features": features.Linear(2)} if mapped else {"kernel": kernels.Gaussian()}
+    given = {"features": features.LinearMap(2)} if mapped else {"kernel": kernels.Gaussian()}
     lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
     Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
     G = naive.salami([K], Phi, ends, lams, 0.5, not shifted, shifted, lives=lives)[0]

@@ -122,7 +122,7 @@ class Targets:
 
 def new_experts(labels=True, mapped=False, kinds=(0, 1)):
     inputs = Inputs(*([None] * 2 if mapped else KERNELS), parts=not labels, keep=not mapped)
-    maps = [features.Linear(), features.Linear()] if mapped else [None, None]
+    maps = [features.LinearMap(), features.LinearMap()] if mapped else [None, None]
     made = [Ridges(inputs, k, maps[k], LAMS, f"k{k}", labels, differences=k == kinds[-1]) for k in kinds]
     return inputs, [*made, PastLabels()] if labels else made
 

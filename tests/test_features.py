@@ -23,14 +23,14 @@ MAPS = {
     "orthogonal of a width": features.Orthogonal(kernels.Matern(3.0, nu=2.5), 32, 3, width=5),
     "taylor": features.Taylor(GAUSSIAN, degree=4, width=5),
     "identity": features.Identity(),
-    "linear": features.Linear(),
-    "linear of a width": features.Linear(width=5),
-    "cosine": features.Linear(5, normalise=True),
+    "linear": features.LinearMap(),
+    "linear of a width": features.LinearMap(width=5),
+    "cosine": features.LinearMap(5, normalise=True),
     "hashing": features.Hashing(7, seed=2),
     "hashing as it is": features.Hashing(7, intercept=False, normalise=False),
-    "standardised": features.Standardised(features.Linear(5)),
+    "standardised": features.Standardised(features.LinearMap(5)),
     "standardised fourier": features.Standardised(features.RandomFourier(GAUSSIAN, 32)),
-    "standardised twice": features.Standardised(features.Standardised(features.Linear(5, normalise=True))),
+    "standardised twice": features.Standardised(features.Standardised(features.LinearMap(5, normalise=True))),
 }
 DENSE = {"fourier of d columns": features.RandomFourier(None, 9), "taylor of d": features.Taylor(None, 3, 5)}
 
@@ -354,7 +354,7 @@ def test_bad_settings_are_refused(dim):
         lambda: features.RandomFourier(GAUSSIAN, dim),
         lambda: features.Orthogonal(GAUSSIAN, dim),
         lambda: features.Hashing(dim),
-        lambda: features.Linear(width=dim) if dim is not None else features.Hashing(dim),
+        lambda: features.LinearMap(width=dim) if dim is not None else features.Hashing(dim),
         lambda: features.Taylor(GAUSSIAN, dim, 2),
         lambda: features.Taylor(GAUSSIAN, 2, dim),
     ):
@@ -409,10 +409,10 @@ def test_linear_features_are_exact(rng):
     X = rows_of(rng)
     cases = [
         (features.Identity(), kernels.Linear()),
-        (features.Linear(), kernels.Linear() + 1.0),
-        (features.Linear(8 - 3, intercept=False), kernels.Linear()),
-        (features.Linear(5, normalise=True), kernels.Cosine() + 1.0),
-        (features.Linear(5, intercept=False, normalise=True), kernels.Cosine()),
+        (features.LinearMap(), kernels.Linear() + 1.0),
+        (features.LinearMap(8 - 3, intercept=False), kernels.Linear()),
+        (features.LinearMap(5, normalise=True), kernels.Cosine() + 1.0),
+        (features.LinearMap(5, intercept=False, normalise=True), kernels.Cosine()),
     ]
     for (map, kernel), rows in product(cases, (X, csr_array(X))):
         Z = map(rows)
@@ -431,13 +431,13 @@ def test_entries_of_one_column_add_up(name):
 
 
 def test_linear_widths():
-    wide = features.Linear(width=4)
+    wide = features.LinearMap(width=4)
     np.testing.assert_array_equal(wide(csr_array([[1.0, 2.0]])), [[1, 2, 0, 0, 1]])
     with pytest.raises(ValueError, match=r"at most 4 columns, got 5.*Hashing"):
         wide(csr_array((1, 5)))
     with pytest.raises(ValueError, match="not known before its first row"):
-        _ = features.Linear().dim
-    after = features.Linear().seen(csr_array([[1.0, 2.0]]))[1]
+        _ = features.LinearMap().dim
+    after = features.LinearMap().seen(csr_array([[1.0, 2.0]]))[1]
     assert after.dim == 3
     with pytest.raises(ValueError, match=r"the first had 2.*Hashing"):
         after.seen(csr_array((1, 3)))
@@ -545,7 +545,7 @@ def test_standardised_passes_seen_on(rng):
 
 
 def test_standardised_columns_that_appear():
-    map = features.Standardised(features.Linear(3, intercept=False))
+    map = features.Standardised(features.LinearMap(3, intercept=False))
     Z, map = map.seen(csr_array([[2.0]]))
     np.testing.assert_allclose(Z, [[1, 0, 0]])
     Z, map = map.seen(csr_array([[0.0, 0.0, 3.0]]))

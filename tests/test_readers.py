@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oskaar import streams
 from oskaar.tabular.readers import ReadError, read
-from oskaar.tabular.readers.base import value
+from oskaar.tabular.readers.base import text_cell
 from oskaar.tabular.readers.delimited import read_delimited
 from oskaar.tabular.readers.jsonlines import read_jsonlines
 
@@ -218,7 +218,7 @@ def test_csv_round_trip(rows):
     csv.writer(text, lineterminator="\n").writerows([("i", "f", "t"), *rows])
     lines = iter(text.getvalue().splitlines(keepends=True))
     found = [tuple(r.cells.values()) for r in read_delimited("here", lines)]
-    assert found == [(i, value(repr(f)), value(t)) for i, f, t in rows]
+    assert found == [(i, text_cell(repr(f)), text_cell(t)) for i, f, t in rows]
 
 
 @given(st.lists(st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.lists(st.integers())))))

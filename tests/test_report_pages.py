@@ -232,7 +232,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
         recorder = report.recorder("oskaar", rounds, [], json.loads(json.dumps(recorder.to_dict())))
         xs, ys = np.array([r.x for r in half]), [r.y for r in half]
         happened = replay(learner, xs, ys)
-        recorder.add(reports.Chunk(learner, xs, ys, happened, lines=[r.line for r in half]))
+        recorder.add(reports.RecordedRounds(learner, xs, ys, happened, lines=[r.line for r in half]))
     report.write(recorder, {})
     found = outline(path.read_text(encoding="utf-8"))
     assert "160 rounds judged" in found.text

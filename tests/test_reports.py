@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oskaar import OSKAAR, SALAMI, RepeatLast, kernels, losses, replay, reports, theory
 from oskaar.reports import figures, text
 from oskaar.reports.blocks import Blocks, rolling, running
-from oskaar.reports.weights import Weights
+from oskaar.reports.weights import WeightHistory
 from oskaar.reports.worst import Bad, Worst
 
 RNG = np.random.default_rng(5)
@@ -55,7 +55,7 @@ def test_means_are_of_judged_rounds(rounds, window):
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=40), st.integers(2, 7), st.sampled_from([2, 4, 6]))
 def test_weights_are_binned_snapshots(steps, columns, rows):
     """Each kept column is the weights of its time in bins; columns are few, and none is kept when none is due."""
-    weights, seen, t = Weights(columns, rows), {}, 0
+    weights, seen, t = WeightHistory(columns, rows), {}, 0
     for step in steps:
         t += step
         p = np.arange(1.0, t + 2)
@@ -70,11 +70,11 @@ def test_weights_are_binned_snapshots(steps, columns, rows):
         expected = naive.binned(range(1, t + 2), seen[t], weights.width, len(column))
         assert column == pytest.approx(expected)
         assert column.sum() == pytest.approx(1.0)
-    assert Weights.from_dict(json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
+    assert WeightHistory.from_dict(json.loads(json.dumps(weights.to_dict()))).to_dict() == weights.to_dict()
 
 
 def test_columns_of_weights_are_evenly_apart():
-    weights = Weights()
+    weights = WeightHistory()
     for t in range(4, 4000, 4):
         if weights.due(t):
             weights.add(t, np.array([1, t + 1]), np.array([0.5, 0.5]))
@@ -152,7 +152,9 @@ def test_a_recorder_goes_on_from_plain_data():
     def chunks(learner):
         for lo in range(0, 200, 20):
             here = slice(lo, lo + 20)
-            yield reports.Chunk(learner, X[here], Y[here], replay(learner, X[here], Y[here], keep_estimates=False))
+            yield reports.RecordedRounds(
+                learner, X[here], Y[here], replay(learner, X[here], Y[here], keep_estimates=False)
+            )
 
     whole, halved = reports.Recorder(), reports.Recorder()
     for chunk in chunks(SALAMI(LOSS)):
@@ -176,7 +178,7 @@ def test_control_c_waits_for_a_chunk(monkeypatch):
     monkeypatch.setattr(Worst, "add", interrupted)
     happened = replay(learner, X[:50], Y[:50], keep_estimates=False)
     with pytest.raises(KeyboardInterrupt):
-        recorder.add(reports.Chunk(learner, X[:50], Y[:50], happened))
+        recorder.add(reports.RecordedRounds(learner, X[:50], Y[:50], happened))
     assert recorder.rounds == 50
     assert recorder.worst.sorted()
     assert recorder.weights.rounds == [50]
@@ -200,7 +202,7 @@ def test_rounds_that_are_not_judged_are_seen_and_not_counted():
     recorder, learner = reports.Recorder(), OSKAAR(LOSS)
     happened = replay(learner, X, Y)
     judged = np.arange(200) >= 150
-    recorder.add(reports.Chunk(learner, X, Y, happened, judged=judged, lines=range(2, 202)))
+    recorder.add(reports.RecordedRounds(learner, X, Y, happened, judged=judged, lines=range(2, 202)))
     assert recorder.mean("learner") == pytest.approx(happened.losses[150:].mean())
     assert figures.losses(recorder)["data"][0]["y"][:150] == [None] * 150
     assert figures.regret(recorder)["data"][0]["y"][-1] == pytest.approx(learner.regret)
@@ -211,7 +213,7 @@ def test_a_million_rounds_take_little_memory():
     """Curves, weights and worst rounds of bounded size, whatever the length."""
 
     class Made:
-        """Weights as SALAMI has them, without the work."""
+        """WeightHistory as SALAMI has them, without the work."""
 
         loss = LOSS
 
@@ -226,7 +228,9 @@ def test_a_million_rounds_take_little_memory():
     zs = RNG.choice(["up", "down"], size=(200, size))
     for z in zs:
         wrong = (z == "down").astype(float)
-        recorder.add(reports.Chunk(made, xs, ys, reports.recorder.Replay(z.tolist(), wrong, 0 * wrong, wrong, None)))
+        recorder.add(
+            reports.RecordedRounds(made, xs, ys, reports.recorder.Replay(z.tolist(), wrong, 0 * wrong, wrong, None))
+        )
     assert recorder.rounds == 1_000_000
     assert recorder.mean("learner") == pytest.approx((zs == "down").mean())
     assert len(json.dumps(recorder.to_dict())) < 1_000_000
@@ -307,4 +311,4 @@ def test_refused():
     with pytest.raises(ValueError, match="most must be even"):
         Blocks(["a"], 3)
     with pytest.raises(ValueError, match="even number of rows"):
-        Weights(rows=3)
+        WeightHistory(rows=3)

@@ -119,7 +119,7 @@ def largest_error(mode, kind, ratio, T, chunks=False):
     X = rows(kind, T, 1 / ratio)
     K = gaussian(X) if curved else linear(X)
     k = kernels.Gaussian() + 1 if curved else kernels.Linear() + 1
-    z = features.Linear(X.shape[1])
+    z = features.LinearMap(X.shape[1])
     if curved and "features" in mode:
         z = features.RandomFourier(k, 41, width=X.shape[1])
         K = z(X).astype(Long) @ z(X).astype(Long).T
@@ -299,7 +299,7 @@ def test_directions_of_rows_of_any_size():
     """Cosines, hashed and linear features look at directions alone, in every form of rows."""
     X = np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 2.0, 2.0]])
     k, expected = kernels.Cosine(), kernels.Cosine()(X, X)
-    maps = (features.Hashing(9), features.Linear(3, normalise=True))
+    maps = (features.Hashing(9), features.LinearMap(3, normalise=True))
     for size in (1e-310, 1e-200, 1e-160, 1e160, 4e307):
         for form in (np.asarray, csr_array):
             np.testing.assert_allclose(k(form(X * size), form(X)), expected, atol=1e-12 if size > 1e-300 else 1e-6)
@@ -470,7 +470,7 @@ MAPS = {
     "fourier": lambda: {"features": features.RandomFourier(kernels.Gaussian() + 1, 21)},
     "orthogonal": lambda: {"features": features.Orthogonal(kernels.Gaussian() + 1, 21)},
     "hashing": lambda: {"features": features.Hashing(16)},
-    "linear": lambda: {"features": features.Linear(24)},
+    "linear": lambda: {"features": features.LinearMap(24)},
     "taylor": lambda: {"features": features.Taylor(None, 1, 24)},
     "standardised": lambda: {"features": features.Standardised(features.Identity(24))},
     "standardised fourier": lambda: {

@@ -465,7 +465,7 @@ def test_large_learners_load():
     n = 20_000
     classes = oskaar.MostFrequent(losses.ZeroOne()).fit([[0]] * n, [(i, i % 7, "x") for i in range(n)])
     assert len(oskaar.from_bytes(classes.to_bytes())._counts) == n
-    tickets = OSKAAR(losses.ZeroOne("ab"), features=features.Linear())
+    tickets = OSKAAR(losses.ZeroOne("ab"), features=features.LinearMap())
     tickets.learn_one({f"w{i}": 1.0 for i in range(n)}, "a")
     answers = [tickets.ask({"w1": float(i)})[0] for i in range(500)]
     assert oskaar.from_bytes(tickets.to_bytes()).open_tickets == answers

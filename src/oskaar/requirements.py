@@ -24,16 +24,20 @@ def require_whole(name: str, number: Any, least: int = 1, most: int | None = Non
     return int(number)
 
 
-def require_positive(name: str, number: float, why: str = "") -> float:
+def require_positive(name: str, number: Any, why: str = "") -> float:
     """A finite number above 0.
 
-    >>> require_positive("beta", 0.0, ": 1 weighs precision and recall alike")
+    >>> require_positive("beta", 0.0, "1 weighs precision and recall alike")
     Traceback (most recent call last):
     ValueError: beta must be finite and > 0, got 0.0: 1 weighs precision and recall alike.
     """
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be finite and > 0, got {number}{why}.")
-    return float(number)
+    try:
+        value = float(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {number!r}.") from None
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and > 0, got {number}{why and f': {why}'}.")
+    return value
 
 
 def shorten(value: Any) -> str:

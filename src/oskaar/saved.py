@@ -96,15 +96,11 @@ def require_count(value: Any, what: str) -> int:
     return int(value)
 
 
-def require_number(value: Any, what: str) -> float:
-    """A finite number."""
+def require_number(value: Any, what: str, above: float = -np.inf) -> float:
+    """A finite number, above a limit."""
     require(isinstance(value, (int, float, np.number)) and np.isfinite(value), f"{what} must be finite")
+    require(value > above, f"{what} must be > {above:g}, got {value}")
     return float(value)
-
-
-def require_positive(value: Any, what: str) -> None:
-    """A finite float above 0."""
-    require(isinstance(value, float) and 0 < value < np.inf, f"{what} must be finite and > 0")
 
 
 def require_kind(value: Any, kind: type | tuple[type, ...], what: str) -> None:

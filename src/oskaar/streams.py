@@ -13,7 +13,7 @@ from oskaar.drifts import Drifting, drifting
 from oskaar.features.scaling import Moments
 from oskaar.tabular.inputs import error_at
 from oskaar.tabular.readers import Record, Table, read
-from oskaar.tabular.readers.base import value
+from oskaar.tabular.readers.base import text_cell
 
 __all__ = ["Drifting", "Sentence", "drifting", "read_arff", "read_conllu", "standardised"]
 
@@ -64,7 +64,7 @@ def read_arff(path: str | Path, n_labels: int) -> tuple[Any, list[frozenset[int]
 
 def _codes(values: tuple[str, ...]) -> dict[Any, float]:
     """What each value of a nominal column is as a number: itself where all are numbers, else its place."""
-    cells = [value(text) for text in values]
+    cells = [text_cell(text) for text in values]
     numeric = all(isinstance(cell, (int, float)) for cell in cells)
     return {cell: float(cell) if numeric else float(i) for i, cell in enumerate(cells)}
 

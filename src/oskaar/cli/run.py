@@ -86,10 +86,10 @@ class Run:
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
         if self.observer:
-            from oskaar.reports import Chunk
+            from oskaar.reports import RecordedRounds
 
             lines = [r.line for r in rounds]
-            self.observer.add(Chunk(self.learner, xs, ys, happened, losses, seconds, judged, lines))
+            self.observer.add(RecordedRounds(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         if self.out is not None:
             self.out.write(rounds, happened, before, self.stream.labels.show)
         self._reading, self.whole = self.stream.state(), True

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from oskaar.features.base import FeatureMap
     from oskaar.features.fourier import Orthogonal, RandomFourier
     from oskaar.features.hashing import Hashing
-    from oskaar.features.linear import Identity, Linear
+    from oskaar.features.linear import Identity, LinearMap
     from oskaar.features.nystrom import Nystrom
     from oskaar.features.scaling import Standardised
     from oskaar.features.taylor import Taylor
@@ -17,7 +17,7 @@ _HOMES = {
     "base": "FeatureMap",
     "fourier": "Orthogonal RandomFourier",
     "hashing": "Hashing",
-    "linear": "Identity Linear",
+    "linear": "Identity LinearMap",
     "nystrom": "Nystrom",
     "scaling": "Standardised",
     "taylor": "Taylor",
@@ -33,7 +33,7 @@ __all__ = [
     "FeatureMap",
     "Hashing",
     "Identity",
-    "Linear",
+    "LinearMap",
     "Nystrom",
     "Orthogonal",
     "RandomFourier",

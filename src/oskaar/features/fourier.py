@@ -101,7 +101,7 @@ class RandomFourier(FeatureMap):
                 raise ValueError(
                     "the default kernel of sparse and dict rows is Cosine() + 1, which has no Fourier features: "
                     "give a kernel such as kernels.Gaussian(1.0) + 1.0, or use features.Hashing(dim), "
-                    "features.Linear(width, normalise=True) or features.Nystrom."
+                    "features.LinearMap(width, normalise=True) or features.Nystrom."
                 )
             other.kernel = default_kernel(X)
             other._terms, other._constant = other._parsed(other.kernel)

@@ -20,16 +20,16 @@ from oskaar.saved import saved
 
 
 @saved("features/linear")
-class Linear(FeatureMap):
+class LinearMap(FeatureMap):
     """The row itself, then 1: exact features of kernels.Linear() + 1, or of Cosine() + 1 where normalised.
 
     width: how many columns there are; None: as many as the first rows have. Dict rows bring new columns as
     names appear: declare a width that has room for them, or use Hashing. The features are dense.
 
-    >>> z = Linear(width=3)
+    >>> z = LinearMap(width=3)
     >>> z(np.array([[1.0, 2.0, 3.0]])), z.dim
     (array([[1., 2., 3., 1.]]), 4)
-    >>> Linear(width=2, intercept=False, normalise=True)(np.array([[3.0, 4.0]]))
+    >>> LinearMap(width=2, intercept=False, normalise=True)(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]])
     """
 
@@ -83,11 +83,11 @@ class Linear(FeatureMap):
         return Z, settled
 
     def __repr__(self) -> str:
-        return f"Linear(width={self.width}, intercept={self.intercept}, normalise={self.normalise})"
+        return f"LinearMap(width={self.width}, intercept={self.intercept}, normalise={self.normalise})"
 
 
 @saved("features/identity")
-class Identity(Linear):
+class Identity(LinearMap):
     """The row itself and nothing else: exact features of kernels.Linear().
 
     >>> Identity()(np.array([[1.0, 2.0]]))

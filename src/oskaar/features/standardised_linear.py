@@ -19,11 +19,11 @@ from oskaar.saved import saved
 class StandardisedLinear(FeatureMap):
     """Features in the units of a standardised kernel, and 1.
 
-    >>> StandardisedLinear(kernels.Standardised(kernels.Linear(), (1.0,), (2.0,)))(np.array([[5.0]]))
+    >>> StandardisedLinear(kernels.Scaled(kernels.Linear(), (1.0,), (2.0,)))(np.array([[5.0]]))
     array([[2., 1.]])
     """
 
-    def __init__(self, units: kernels.Standardised) -> None:
+    def __init__(self, units: kernels.Scaled) -> None:
         self.units = units
 
     @property

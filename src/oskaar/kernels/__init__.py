@@ -17,7 +17,7 @@ from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
 from oskaar.kernels.learned import Ranks, Relevance, relevance
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Stationary
-from oskaar.kernels.standardised import Standardised, Within, default_kernel, standardised_kernels
+from oskaar.kernels.standardised import Scaled, Within, default_kernel, standardised_kernels
 
 __all__ = [
     "Constant",
@@ -33,7 +33,7 @@ __all__ = [
     "Ranks",
     "Relevance",
     "Rowwise",
-    "Standardised",
+    "Scaled",
     "Stationary",
     "Sum",
     "Within",

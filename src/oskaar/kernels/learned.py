@@ -27,6 +27,7 @@ from oskaar.kernels.base import Kernel
 from oskaar.kernels.shapes import Laplacian
 from oskaar.kernels.standardised import Mapped
 from oskaar.requirements import require_positive
+from oskaar.saved import saved
 
 TOTAL, UNIFORM, PASSES = 1.5, 0.1, 3
 """The sum of the weights, the part of it that all features share, and how often weights are taken."""
@@ -44,6 +45,7 @@ MOST_KNOTS = 128
 """At most so many values of a feature tell its distribution function."""
 
 
+@saved("kernel/relevance")
 @dataclass(frozen=True, repr=False)
 class Relevance(Mapped):
     """Another kernel on rows whose features are multiplied by weights: those with larger ones matter more.
@@ -113,6 +115,7 @@ def _spaced(n: int, most: int) -> NDArray[np.intp]:
     return np.arange(n, dtype=np.intp) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
 
 
+@saved("kernel/ranks")
 class Ranks(Mapped):
     """Another kernel on sqrt(12) (F_j(x_j) - 1/2), F_j the distribution function of a feature in some rows.
 

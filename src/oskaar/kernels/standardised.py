@@ -16,7 +16,7 @@ from oskaar.rows import is_sparse
 from oskaar.saved import saved
 
 LIMIT = 5.0
-"""How many standard deviations from the mean a feature can be, for `Standardised`: outliers stay bounded."""
+"""How many standard deviations from the mean a feature can be, for `Scaled`: outliers stay bounded."""
 
 
 class Mapped(Kernel):
@@ -67,10 +67,10 @@ class Mapped(Kernel):
 
 @saved("kernel/standardised")
 @dataclass(frozen=True, repr=False)
-class Standardised(Mapped):
+class Scaled(Mapped):
     """Another kernel on (x - centre) / scale, each feature cut off at -5 and 5.
 
-    >>> Standardised(Linear(), (1.0, 0.0), (1.0, 10.0))([[2.0, 20.0]], [[4.0, 4000.0]])
+    >>> Scaled(Linear(), (1.0, 0.0), (1.0, 10.0))([[2.0, 20.0]], [[4.0, 4000.0]])
     array([[13.]])
     """
 
@@ -138,15 +138,15 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
     edge. Else a feature that has not moved yet counts as far away as soon as it does.
 
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
-    Sum(Standardised(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
+    Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
     """
     d = max(1, rows.shape[1])
     units = tuple(tuple(numbers.tolist()) for numbers in _centres_and_scales(rows))
-    seen = Standardised(Linear(), *units).mapped(rows)
+    seen = Scaled(Linear(), *units).mapped(rows)
     edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
     rough = Within(Laplacian(d / 1.5), *edges) + 0.1 / d * Linear()
-    return [Standardised(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
+    return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
 
 
 def _centres_and_scales(rows: Array) -> tuple[Array, Array]:

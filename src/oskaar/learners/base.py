@@ -17,6 +17,7 @@ from oskaar.guards import exclusive, give_lock
 from oskaar.inputs import Inputs, as_rounds
 from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
+from oskaar.requirements import require_positive as require_positive
 
 
 class Predictor(Parameters, ABC):
@@ -127,17 +128,6 @@ def require_same_length(xs: Sized, ys: Sized) -> None:
     """One label for each input."""
     if len(xs) != len(ys):
         raise ValueError(f"there must be one label for each input, got {len(xs)} inputs and {len(ys)} labels.")
-
-
-def require_positive(name: str, number: Any, why: str) -> float:
-    """A finite number above 0."""
-    try:
-        value = float(number)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {number!r}.") from None
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and > 0, got {number}: {why}.")
-    return value
 
 
 def require_lam(lam: Any) -> float:

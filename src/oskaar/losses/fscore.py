@@ -52,7 +52,7 @@ class F1(SubsetLoss):
 
     def __init__(self, n_labels: int, beta: float = 1.0, at_least: int = 0, at_most: int | None = None) -> None:
         super().__init__(n_labels, at_least, at_most)
-        self.beta = require_positive("beta", beta, ": 1 weighs precision and recall alike")
+        self.beta = require_positive("beta", beta, "1 weighs precision and recall alike")
         self.p = self.n_labels**2 + 1
 
     @cached_property

@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Space
-from oskaar.losses.karcher import arcs, best_label, on_circle, on_sphere
+from oskaar.losses.karcher import arc_lengths, best_label, on_circle, on_sphere
 from oskaar.losses.spheres import Sphere
 from oskaar.saved import saved
 
@@ -58,7 +58,7 @@ class SphereGeodesic(Sphere):
 
     def loss(self, z: Any, y: Any) -> float:
         """The squared arc over pi^2."""
-        arc: float = arcs(np.array([z], dtype=float), np.array([y], dtype=float))[0, 0]
+        arc: float = arc_lengths(np.array([z], dtype=float), np.array([y], dtype=float))[0, 0]
         return float((arc / math.pi) ** 2)
 
     def label_kernel(self, d: Array) -> Array:
@@ -115,7 +115,7 @@ class SeenPoints(GrowingSpace):
         points = self._points.extended(self.p + 1, self.loss.dim)
         points.view[-1] = y
         gaps = self._gaps.extended(self.p + 1, self.p + 1)
-        gaps.view[-1, :] = gaps.view[:, -1] = arcs(points.view, points.view[-1:])[:, 0]
+        gaps.view[-1, :] = gaps.view[:, -1] = arc_lengths(points.view, points.view[-1:])[:, 0]
         return SeenPoints(self.loss, positions, points, gaps)
 
     def decode_many(self, G: Array) -> list[Array]:
@@ -131,7 +131,7 @@ class SeenPoints(GrowingSpace):
         """What y, which is its own best answer, is better by than what the search found, for the weights g."""
         if not len(g):
             return 0.0
-        risks = arcs(np.array([z, y], dtype=float), self._points.view[: len(g)]) ** 2 @ g / math.pi**2
+        risks = arc_lengths(np.array([z, y], dtype=float), self._points.view[: len(g)]) ** 2 @ g / math.pi**2
         return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:

@@ -35,10 +35,10 @@ _CHUNK = 500_000
 """Numbers in an array of the search."""
 
 
-def arcs(Z: Array, Y: Array) -> Array:
+def arc_lengths(Z: Array, Y: Array) -> Array:
     """d between unit vectors, rows of Z and of Y: 2 atan2(|z - y|, |z + y|), right for small and for large ones.
 
-    >>> arcs(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]])).round(6)
+    >>> arc_lengths(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]])).round(6)
     array([[0.      , 3.141593],
            [1.570796, 1.570796]])
     """
@@ -131,7 +131,7 @@ def _by_row(A: Array, B: Array) -> Array:
 
 
 def _risks(Y: Array, Z: Array, G: Array) -> Array:
-    f: Array = np.einsum("rp,rp->r", G, arcs(Z, Y) ** 2)
+    f: Array = np.einsum("rp,rp->r", G, arc_lengths(Z, Y) ** 2)
     return f
 
 

@@ -162,7 +162,7 @@ class LogEuclidean(Loss):
 
     def __init__(self, n: int, bound: float) -> None:
         self.n = require_whole("n", n)
-        self.bound = require_positive("bound", bound, ": it bounds |log Y|")
+        self.bound = require_positive("bound", bound, "it bounds |log Y|")
         self.c_delta = BALL / 2
         self._rows, self._columns = np.triu_indices(self.n)
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))

@@ -225,7 +225,7 @@ class Huber(_Slopes):
 
     def __init__(self, dim: int, low: Any, high: Any, delta: float = 1.0) -> None:
         super().__init__(dim, low, high)
-        self.delta = require_positive("delta", delta, ": beyond it errors count linearly")
+        self.delta = require_positive("delta", delta, "beyond it errors count linearly")
         self.steepest = self.delta
         self._measure()
 

@@ -6,6 +6,6 @@ extra `report`, for its figures; recording needs nothing.
 
 from oskaar.reports.comparison import comparison
 from oskaar.reports.page import Destination, html, require_plotly, write
-from oskaar.reports.recorder import Chunk, Recorder, record
+from oskaar.reports.recorder import RecordedRounds, Recorder, record
 
-__all__ = ["Chunk", "Destination", "Recorder", "comparison", "html", "record", "require_plotly", "write"]
+__all__ = ["Destination", "RecordedRounds", "Recorder", "comparison", "html", "record", "require_plotly", "write"]

@@ -66,16 +66,16 @@ def weights(recorder: Recorder) -> Figure:
     image = {
         "type": "heatmap",
         "x": found.rounds,
-        "y": as_numbers(firsts + (found.width - 1) / 2),
-        "z": as_numbers(np.where(later, np.nan, np.sqrt(picture))),  # light weights are seen as well
-        "customdata": as_numbers(np.where(later, np.nan, picture)),
+        "y": json_numbers(firsts + (found.width - 1) / 2),
+        "z": json_numbers(np.where(later, np.nan, np.sqrt(picture))),  # light weights are seen as well
+        "customdata": json_numbers(np.where(later, np.nan, picture)),
         "hovertemplate": "after round %{x}<br>restart about %{y}<br>weight %{customdata:.3f}<extra></extra>",
         "colorscale": "Cividis",
         "zmin": 0.0,
         "zmax": 1.0,
         "hoverongaps": False,
         "colorbar": {
-            "tickvals": as_numbers(np.sqrt(ticks)),
+            "tickvals": json_numbers(np.sqrt(ticks)),
             "ticktext": [f"{tick:g}" for tick in ticks],
             "thickness": 12,
             "outlinewidth": 0,
@@ -156,7 +156,7 @@ def line(x: Any, y: Any, name: str, i: int, dots: bool = False) -> Figure:
     style["dash"] = "solid" if i == 0 else DASHES[(i - 1 + (i - 1) // 5) % len(DASHES)]  # 25 pairs of dash and colour
     few = len(np.atleast_1d(x)) < 3
     mode = "lines+markers" if dots or few else "lines"
-    return {"type": "scatter", "mode": mode, "name": name, "x": as_numbers(x), "y": as_numbers(y), "line": style}
+    return {"type": "scatter", "mode": mode, "name": name, "x": json_numbers(x), "y": json_numbers(y), "line": style}
 
 
 def axes(x: str, y: str) -> Figure:
@@ -183,10 +183,10 @@ def axes(x: str, y: str) -> Figure:
     }
 
 
-def as_numbers(values: Any) -> list[Any]:
+def json_numbers(values: Any) -> list[Any]:
     """Numbers for JSON, with seven digits of the largest; None for NaN.
 
-    >>> as_numbers(np.array([1 / 3, 200 / 3, np.nan]))
+    >>> json_numbers(np.array([1 / 3, 200 / 3, np.nan]))
     [0.33333, 66.66667, None]
     """
     values = np.asarray(values)

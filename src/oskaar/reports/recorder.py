@@ -16,7 +16,7 @@ from oskaar.losses import Documents
 from oskaar.replays import Replay, replay
 from oskaar.reports import text
 from oskaar.reports.blocks import Blocks
-from oskaar.reports.weights import Weights
+from oskaar.reports.weights import WeightHistory
 from oskaar.reports.worst import Bad, Worst
 from oskaar.rows import count
 
@@ -33,7 +33,7 @@ OWN = ("judged", "regret", "surrogate", "seconds")
 
 
 @dataclass
-class Chunk:
+class RecordedRounds:
     """Consecutive rounds that were predicted and learned."""
 
     learner: Any
@@ -73,7 +73,7 @@ class Recorder:
     ) -> None:
         self.name, self.baselines, self.columns, self.show = name, list(baselines), columns, show
         self.blocks = Blocks([*OWN, "loss", *(f"loss of {other}" for other in self.baselines)])
-        self.weights, self.worst = Weights(), Worst()
+        self.weights, self.worst = WeightHistory(), Worst()
         self.samples: list[dict[str, Any]] = []
         self.changes: list[list[float]] = []
         self.diameter: float | None = None
@@ -97,7 +97,7 @@ class Recorder:
         key = "loss" if name == self.name else f"loss of {name}"
         return float(self.blocks[key].sum()) / judged if judged else None
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: RecordedRounds) -> None:
         """Rounds that were learned just now. Control-C waits for it."""
         if not chunk.happened.rounds:
             return
@@ -109,7 +109,7 @@ class Recorder:
             self._add_worst(chunk, before)
             self._add_learner(chunk.learner)
 
-    def _add_curves(self, chunk: Chunk) -> None:
+    def _add_curves(self, chunk: RecordedRounds) -> None:
         n = chunk.happened.rounds
         judged = np.ones(n) if chunk.judged is None else np.asarray(chunk.judged, dtype=float)
         surrogate = chunk.happened.surrogate_losses
@@ -122,7 +122,7 @@ class Recorder:
         ]
         self.blocks.add(np.array([*own, *(judged * each for each in losses)]))
 
-    def _add_worst(self, chunk: Chunk, before: int) -> None:
+    def _add_worst(self, chunk: RecordedRounds, before: int) -> None:
         happened, surrogate = chunk.happened, chunk.happened.surrogate_losses
         loss = getattr(chunk.learner, "loss", None)
 
@@ -186,7 +186,7 @@ class Recorder:
         """From `to_dict`, to go on with."""
         recorder = cls(data["name"], data["baselines"], columns, show)
         recorder.blocks = Blocks.from_dict(data["blocks"])
-        recorder.weights, recorder.worst = Weights.from_dict(data["weights"]), Worst.from_dict(data["worst"])
+        recorder.weights, recorder.worst = WeightHistory.from_dict(data["weights"]), Worst.from_dict(data["worst"])
         recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
         recorder.gap, recorder.rows, recorder.diameter = data["gap"], data["rows"], data["diameter"]
         return recorder
@@ -228,7 +228,7 @@ def record(
         happened = replay(learner, xs[here], ys[here], keep_estimates=False)
         seconds = time.perf_counter() - started
         losses = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in others.items()}
-        recorder.add(Chunk(learner, xs[here], ys[here], happened, losses, seconds))
+        recorder.add(RecordedRounds(learner, xs[here], ys[here], happened, losses, seconds))
         start = here.stop
     recorder.finish(learner)
     return recorder

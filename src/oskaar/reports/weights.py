@@ -15,10 +15,10 @@ from oskaar.arrays import Array
 COLUMNS, ROWS = 300, 120
 
 
-class Weights:
+class WeightHistory:
     """Snapshots of restart weights: `rounds` (n,), `picture` (bins, n).
 
-    >>> weights = Weights(columns=4, rows=2)
+    >>> weights = WeightHistory(columns=4, rows=2)
     >>> weights.add(3, np.array([1, 3, 4]), np.array([0.5, 0.25, 0.25]))
     >>> weights.width, weights.picture()
     (2, array([[0.5], [0.5]]))
@@ -69,7 +69,7 @@ class Weights:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Weights:
+    def from_dict(cls, data: dict[str, Any]) -> WeightHistory:
         """The inverse of `to_dict`."""
         weights = cls(data["columns"], data["rows"])
         weights.width, weights.step = int(data["width"]), int(data["step"])

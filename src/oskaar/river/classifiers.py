@@ -13,7 +13,7 @@ from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import F1, SubsetHamming, ZeroOne
 from oskaar.losses.classes import SeenClasses
 from oskaar.losses.simplex import projections
-from oskaar.river.common import Dressed, as_names, named, plain, require_count, sorted_row, started
+from oskaar.river.common import Dressed, as_names, named, require_outputs, sorted_row, started, without_numpy
 
 BUDGET, LAM = 256, 0.1
 """The default learner: constant cost and memory."""
@@ -49,7 +49,7 @@ class Classifier(Dressed, base.Classifier):
 
     def predict_one(self, x: dict[base.typing.FeatureName, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
         """The class of x; None before any class is known."""
-        z: base.typing.ClfTarget | None = plain(self._inner.predict_one(sorted_row(x)))
+        z: base.typing.ClfTarget | None = without_numpy(self._inner.predict_one(sorted_row(x)))
         return z
 
     def predict_proba_one(
@@ -129,7 +129,7 @@ class MultiLabelClassifier(Dressed, base.MultiLabelClassifier):
 
     def _started(self, names: list[Any]) -> OnlineLearner:
         inner = self._inner or started(OSKAAR(F1(len(names)), lam=LAM, budget=BUDGET))
-        require_count(inner.loss, "n_labels", names, "label")
+        require_outputs(inner.loss, "n_labels", names, "label")
         return inner
 
     @classmethod

@@ -48,15 +48,15 @@ def sorted_row(x: Any) -> Any:
     return [sorted_row(row) for row in x] if isinstance(x, (list, tuple)) else x
 
 
-def plain(z: Any) -> Any:
+def without_numpy(z: Any) -> Any:
     """An answer without NumPy: River compares predictions with {}, which an array does not survive.
 
-    >>> plain(np.array([[1.0, 2.0]])), plain(np.float64(3.0)), plain(("a", "b")), plain(frozenset([1]))
-    ([[1.0, 2.0]], 3.0, ('a', 'b'), frozenset({1}))
+    >>> without_numpy(np.array([[1.0, 2.0]])), without_numpy(np.float64(3.0)), without_numpy(("a", "b"))
+    ([[1.0, 2.0]], 3.0, ('a', 'b'))
     """
     if isinstance(z, (np.ndarray, np.generic)):
         return z.tolist()
-    return tuple(plain(part) for part in z) if type(z) is tuple else z
+    return tuple(without_numpy(part) for part in z) if type(z) is tuple else z
 
 
 def as_names(names: Any, what: str) -> list[Any] | None:
@@ -83,7 +83,7 @@ def named(y: Any, names: list[Any], what: str) -> dict[Any, Any]:
     return y
 
 
-def require_count(loss: Loss, attribute: str, names: list[Any], what: str) -> None:
+def require_outputs(loss: Loss, attribute: str, names: list[Any], what: str) -> None:
     """A loss on as many outputs as there are names."""
     count = getattr(loss, attribute, None)
     if count != len(names):

@@ -10,7 +10,7 @@ from river import base
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Squared
-from oskaar.river.common import Dressed, as_names, named, plain, require_count, sorted_row, started
+from oskaar.river.common import Dressed, as_names, named, require_outputs, sorted_row, started, without_numpy
 
 
 class Regressor(Dressed, base.Regressor):
@@ -40,7 +40,7 @@ class Regressor(Dressed, base.Regressor):
 
     def predict_one(self, x: dict[base.typing.FeatureName, Any]) -> base.typing.RegTarget:
         """The target of x."""
-        z = plain(self._inner.predict_one(sorted_row(x)))
+        z = without_numpy(self._inner.predict_one(sorted_row(x)))
         return float(z[0] if isinstance(z, list) else z)
 
     @classmethod
@@ -67,7 +67,7 @@ class MultiTargetRegressor(Dressed, base.MultiTargetRegressor):
         self._inner: OnlineLearner = started(learner)
         self._names = as_names(targets, "targets")
         if self._names is not None:
-            require_count(learner.loss, "dim", self._names, "target")
+            require_outputs(learner.loss, "dim", self._names, "target")
 
     def learn_one(
         self,
@@ -78,7 +78,7 @@ class MultiTargetRegressor(Dressed, base.MultiTargetRegressor):
         """Learn that the targets of x were y."""
         names = as_names(y, "the targets of the first y") if self._names is None else self._names
         assert names is not None
-        require_count(self._inner.loss, "dim", names, "target")
+        require_outputs(self._inner.loss, "dim", names, "target")
         values = named(y, names, "target")
         missing = [name for name in names if name not in values]
         if missing:
@@ -92,7 +92,7 @@ class MultiTargetRegressor(Dressed, base.MultiTargetRegressor):
         """A number for each target; {} before their names are known."""
         if self._names is None:
             return {}
-        return dict(zip(self._names, plain(self._inner.predict_one(sorted_row(x))), strict=True))
+        return dict(zip(self._names, without_numpy(self._inner.predict_one(sorted_row(x))), strict=True))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from river import base
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Kendall
-from oskaar.river.common import Dressed, plain, sorted_row, started
+from oskaar.river.common import Dressed, sorted_row, started, without_numpy
 
 
 class Structured(Dressed, base.Estimator):
@@ -36,7 +36,7 @@ class Structured(Dressed, base.Estimator):
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """The answer for x."""
-        return plain(self._inner.predict_one(sorted_row(x)))
+        return without_numpy(self._inner.predict_one(sorted_row(x)))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, random_signs
-from oskaar.saved import require, require_count, require_floats, require_kind, require_positive, saved
+from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
 from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
 
@@ -169,7 +169,7 @@ class AllRestarts:
         require(
             not len(starts) or (starts.min() >= 0 and starts.max() < n), "a restart must begin at a row that is kept"
         )
-        require_positive(self.lam, "lam")
+        require_number(self.lam, "lam", above=0.0)
 
 
 @dataclass

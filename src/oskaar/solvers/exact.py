@@ -30,7 +30,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_growing, spans
-from oskaar.saved import require, require_count, require_kind, require_positive, saved
+from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
@@ -263,4 +263,4 @@ class ExactSolver:
         require_count(self.rounds, "rounds")
         require_growing(self.factor.n, self.C, self.E, self.round_of_row)
         require(self.C.shape == self.E.shape, "targets must fit")
-        require_positive(self.lam, "lam")
+        require_number(self.lam, "lam", above=0.0)

@@ -31,7 +31,7 @@ from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, fit_columns
-from oskaar.saved import require, require_count, require_floats, require_kind, require_positive, saved
+from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
 from oskaar.solvers.chunks import in_turn
 from oskaar.solvers.pending_rows import ROOM, PendingRows
 from oskaar.solvers.qr_update import QRUpdate, bordered
@@ -325,7 +325,7 @@ class FeatureSolver:
         require((np.diagonal(self.S) != 0).all(), "a triangular factor must have no 0 on its diagonal")
         require(require_count(self.folded, "rows") <= self.pending.n, "the rows that are being folded in are pending")
         require(self.folding is None or self.folding.updated.shape == self.S.shape, "shapes must fit")
-        require_positive(self.lam, "lam")
+        require_number(self.lam, "lam", above=0.0)
 
 
 def _divided(S: Array, X: Array, trans: int = 0) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from oskaar.arrays import Growing, Sheet
 from oskaar.saved import StateError, check_saved, shown, tag_of
 from oskaar.state.encode import room
-from oskaar.state.limits import Limits, Size, fill, require_hashable
+from oskaar.state.limits import Limits, Size, fill, spend_on_hashing
 from oskaar.state.names import Allowed, import_parts, resolve
 
 
@@ -69,7 +69,7 @@ class Decoder:
             things.append(self.value(value))
             weights.append(self._size.all - before)
             before = self._size.all
-        require_hashable(things, weights, self.limits)
+        spend_on_hashing(things, weights, self.limits)
         return things, weights
 
     def array(self, place: Any) -> np.ndarray[Any, Any]:

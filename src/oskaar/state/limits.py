@@ -126,7 +126,7 @@ class Size:
         return Size(plain, objects, min(self.all + more, _HUGE), self.depth + 1)
 
 
-def require_hashable(things: list[Any], weights: list[int], limits: Limits) -> None:
+def spend_on_hashing(things: list[Any], weights: list[int], limits: Limits) -> None:
     """Pay for hashing things, and for comparing those whose hashes are equal, before a set or a dict is made."""
     limits.spend(sum(weights))
     if all(type(thing) is str for thing in things):  # whose hashes nobody can foretell

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from oskaar.tabular.readers import ReadError
-from oskaar.tabular.readers.base import value
+from oskaar.tabular.readers.base import text_cell
 
 Costs = tuple[list[list[float]], list[Any] | None, list[Any] | None]
 """The numbers, the names of the outputs (rows) and of the labels (columns), where there are any."""
@@ -31,9 +31,9 @@ def read_costs(text: str | None, name: str) -> Costs:
             rows = [row for row in csv.reader(handle) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReadError(f"--costs {text} cannot be read: {error}.") from None
-    if len(rows) > 1 and any(isinstance(value(cell), str) for cell in rows[0][1:]):
-        labels = [value(cell) for cell in rows[0][1:]]
-        outputs = [value(row[0]) for row in rows[1:]]
+    if len(rows) > 1 and any(isinstance(text_cell(cell), str) for cell in rows[0][1:]):
+        labels = [text_cell(cell) for cell in rows[0][1:]]
+        outputs = [text_cell(row[0]) for row in rows[1:]]
         return _numbers([row[1:] for row in rows[1:]], f"--costs {text}"), outputs, labels
     return _numbers(rows, f"--costs {text}"), None, None
 

@@ -13,7 +13,7 @@ from oskaar import losses
 from oskaar.losses import Loss
 from oskaar.tabular.costs import read_costs
 from oskaar.tabular.readers import ReadError
-from oskaar.tabular.readers.base import value
+from oskaar.tabular.readers.base import text_cell
 from oskaar.tabular.schema import Schema, split
 
 UNIVERSAL_TAGS = [
@@ -35,7 +35,7 @@ KNOWN = {name.lower(): name for name in (*SUBSETS, *NUMBERS, *RANKINGS, *SHARES,
 
 
 @dataclass
-class Labels:
+class LabelFormat:
     """A loss, and the way from the cells of a round's y columns to a label of it, and back to something to print."""
 
     loss: Loss
@@ -57,12 +57,12 @@ def loss_name(text: str) -> str:
     raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
 
 
-def make_labels(name: str, columns: list[str], schema: Schema) -> Labels:
+def make_labels(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     """The labels for a loss; `columns` are those of y, `schema` says the rest."""
     if name in SUBSETS:
         return _subsets(name, columns, schema)
     if name in RANKINGS:
-        return Labels(
+        return LabelFormat(
             getattr(losses, name)(columns), lambda cells: tuple(columns[i] for i in losses.order_from_ranks(cells))
         )
     if name in NUMBERS:
@@ -70,46 +70,46 @@ def make_labels(name: str, columns: list[str], schema: Schema) -> Labels:
     if name in ANGLES:
         return _angles(name, columns, schema)
     if name in SHARES:
-        return Labels(getattr(losses, name)(len(columns)), as_floats)
+        return LabelFormat(getattr(losses, name)(len(columns)), as_floats)
     if name in GROUPED:
         require_one(name, columns)
         return _grouped(name, columns, schema)
     if name in COSTLY:
         return _costly(name, columns, schema)
     if name == "Matching":
-        return Labels(losses.Matching(_listed(schema) or len(columns)), tuple)
+        return LabelFormat(losses.Matching(_listed(schema) or len(columns)), tuple)
     if name == "Rotation":
         n = math.isqrt(len(columns))
-        return Labels(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
+        return LabelFormat(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
     if name == "NDCG":
-        return Labels(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
+        return LabelFormat(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
     if name == "SequenceHamming":
-        return Labels(losses.SequenceHamming(len(columns), _classes(name, schema)), tuple)
+        return LabelFormat(losses.SequenceHamming(len(columns), _classes(name, schema)), tuple)
     require_one(name, columns)
     if name == "Ordinal":
-        return Labels(losses.Ordinal(levels(schema.levels or schema.classes, "Ordinal")), lambda cells: cells[0])
-    return Labels(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
+        return LabelFormat(losses.Ordinal(levels(schema.levels or schema.classes, "Ordinal")), lambda cells: cells[0])
+    return LabelFormat(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
 
 
-def _grouped(name: str, columns: list[str], schema: Schema) -> Labels:
+def _grouped(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     if name == "Documents":
-        return Labels(losses.Documents(schema.k or 10), as_floats)
+        return LabelFormat(losses.Documents(schema.k or 10), as_floats)
     if name == "DependencyTree":
-        return Labels(losses.DependencyTree(), lambda cells: tuple(value(str(cell)) for cell in cells))
+        return LabelFormat(losses.DependencyTree(), lambda cells: tuple(text_cell(str(cell)) for cell in cells))
     alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _classes("Sequence", schema)
-    return Labels(losses.Sequence(alphabet), tuple)
+    return LabelFormat(losses.Sequence(alphabet), tuple)
 
 
-def _costly(name: str, columns: list[str], schema: Schema) -> Labels:
+def _costly(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     costs, outputs, truths = read_costs(schema.costs, name.lower())
     if name == "Wasserstein":
-        return Labels(losses.Wasserstein(costs), as_floats)
+        return LabelFormat(losses.Wasserstein(costs), as_floats)
     require_one(name, columns)
     listed = _listed(schema)
-    return Labels(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
+    return LabelFormat(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
 
 
-def _subsets(name: str, columns: list[str], schema: Schema) -> Labels:
+def _subsets(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     listed = _listed(schema)
     names: Sequence[Any] = columns if len(columns) > 1 or not listed else listed
     if len(columns) == 1 and schema.n_labels:
@@ -125,36 +125,36 @@ def _subsets(name: str, columns: list[str], schema: Schema) -> Labels:
         return frozenset(i for i, cell in enumerate(cells) if cell)
 
     more = {"k": schema.k or 1} if name == "PrecisionAtK" else {}
-    return Labels(
+    return LabelFormat(
         getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
     )
 
 
 def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:
-    items = [value(part) for part in cell.split(",") if part.strip()] if isinstance(cell, str) else cell
+    items = [text_cell(part) for part in cell.split(",") if part.strip()] if isinstance(cell, str) else cell
     unknown = [item for item in items if item not in places]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is not a known label: list all of them with --classes, or --n-labels")
     return frozenset(places[item] for item in items)
 
 
-def _numbers(name: str, columns: list[str], schema: Schema) -> Labels:
+def _numbers(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     if schema.low is None or schema.high is None:
         raise ReadError(f"{name} needs the range of y: --low and --high.")
     more = {"quantile": schema.quantile} if name == "Pinball" else {}
-    return Labels(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
+    return LabelFormat(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
 
 
-def _angles(name: str, columns: list[str], schema: Schema) -> Labels:
+def _angles(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     unit = math.pi / 180 if schema.degrees else 1.0
 
     def turned(cells: list[Any]) -> Any:
         return as_floats(cells) * unit
 
     if name == "Angles":
-        return Labels(losses.Angles(len(columns)), turned, lambda z: jsonable(z / unit))
+        return LabelFormat(losses.Angles(len(columns)), turned, lambda z: jsonable(z / unit))
     require_one(name, columns)
-    return Labels(
+    return LabelFormat(
         getattr(losses, name)(), lambda cells: float(turned(cells)[0]), lambda z: None if z is None else z / unit
     )
 
@@ -173,11 +173,11 @@ def levels(text: str | None, name: str) -> list[Any]:
             return list(range(int(first), int(last) + 1))
         except ValueError:
             raise ReadError(f"--levels must be two whole numbers with .. between them, got {text!r}.") from None
-    return [value(part) for part in split(text)]
+    return [text_cell(part) for part in split(text)]
 
 
 def _listed(schema: Schema) -> list[Any] | None:
-    return [value(part) for part in split(schema.classes)] if schema.classes else None
+    return [text_cell(part) for part in split(schema.classes)] if schema.classes else None
 
 
 def _classes(name: str, schema: Schema) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oskaar.theory.requirements import require, require_exponent, require_probability
+from oskaar.theory.requirements import require_exponent, require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 
@@ -16,7 +16,7 @@ def batch_comparison_bound(c_delta: float, surrogate_excess: float) -> float:
     >>> batch_comparison_bound(0.5, 0.25)
     0.5
     """
-    require(surrogate_excess=surrogate_excess)
+    require_numbers(surrogate_excess=surrogate_excess)
     return comparison_bound(1, c_delta, surrogate_excess)
 
 
@@ -29,7 +29,7 @@ def batch_rate(n: int, delta: float) -> float:
     >>> batch_rate(16, delta=math.exp(-2))
     1.0
     """
-    require(n=n, least=1)
+    require_numbers(n=n, least=1)
     require_probability(delta)
     return float(n**-0.25 * math.log(1 / delta))
 
@@ -43,6 +43,6 @@ def nystrom_cost(d_eff: float, beta: float) -> float:
     >>> nystrom_cost(3.0, beta=0.0), nystrom_cost(2.0, beta=0.5)
     (81.0, 256.0)
     """
-    require(d_eff=d_eff)
+    require_numbers(d_eff=d_eff)
     require_exponent(beta)
     return math.inf if beta == 1 else float(d_eff ** (4 / (1 - beta)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.theory.dimension import _spectrum
-from oskaar.theory.requirements import require, require_exponent
+from oskaar.theory.requirements import require_exponent, require_numbers
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Capacity:
     beta: float
 
     def __post_init__(self) -> None:
-        require(Q=self.Q)
+        require_numbers(Q=self.Q)
         require_exponent(self.beta)
 
     def dimension(self, T: int, lam: float) -> float:
         """Q (T / lam)^beta."""
-        require(lam=lam, above=True)
+        require_numbers(lam=lam, above=True)
         return float(self.Q * (T / lam) ** self.beta)
 
     def pieces(self, T: int, lam: float, m: int) -> float:
@@ -50,8 +50,8 @@ def polynomial_capacity(c: float, mu: float) -> Capacity:
     >>> polynomial_capacity(4.0, 2.0) == Capacity(Q=math.pi, beta=0.5)
     True
     """
-    require(c=c)
-    require(mu=mu, least=1.0, above=True)
+    require_numbers(c=c)
+    require_numbers(mu=mu, least=1.0, above=True)
     return Capacity(c ** (1 / mu) * (math.pi / mu) / math.sin(math.pi / mu), 1 / mu)
 
 
@@ -99,9 +99,9 @@ def gaussian_dimension_bound(T: int, lam: float, width: int, radius: float, leng
     >>> gaussian_dimension_bound(100, 1.0, width=1, radius=0.0, lengthscale=1.0)     # one point: rank 1
     1.0
     """
-    require(lam=lam, lengthscale=lengthscale, above=True)
-    require(T=T, radius=radius)
-    require(width=width, least=1)
+    require_numbers(lam=lam, lengthscale=lengthscale, above=True)
+    require_numbers(T=T, radius=radius)
+    require_numbers(width=width, least=1)
     rho = (radius / lengthscale) ** 2
     best, tail, term = T / lam, 1.0, math.exp(-rho)
     rounding = 1e-14 if rho else 0.0  # of the tail, which is found by subtraction

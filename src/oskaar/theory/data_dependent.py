@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 
 from oskaar.theory.high_probability import shifted_kaar_bound
-from oskaar.theory.requirements import require, require_probability
+from oskaar.theory.requirements import require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 
@@ -51,7 +51,7 @@ def feature_risk_bound(regret: float, delta: float, misfit: float = 0.0) -> floa
     >>> feature_risk_bound(3.0, delta=math.exp(-1), misfit=0.5)
     10.5
     """
-    require(misfit=misfit)
+    require_numbers(misfit=misfit)
     require_probability(delta)
     return max(0.0, 2 * regret + 4 * math.log(1 / delta) + misfit)
 
@@ -65,7 +65,7 @@ def shifted_kaar_regret(T: int, kappa: float, lam: float, d_eff: float, norm: fl
     >>> shifted_kaar_regret(T=0, kappa=1.0, lam=2.0, d_eff=4.0, norm=1.0, largest_target=3.0)
     11.0
     """
-    require(norm=norm)
+    require_numbers(norm=norm)
     return shifted_kaar_bound(T, kappa, lam, d_eff, lam * norm**2, largest_target)
 
 
@@ -121,8 +121,8 @@ def data_dependent_excess_risk_bound(
     >>> bound == math.sqrt(4 / (1 - math.exp(-1)) / 4)
     True
     """
-    require(T=T, least=1)
-    require(reach=reach, above=True)
+    require_numbers(T=T, least=1)
+    require_numbers(reach=reach, above=True)
     require_probability(delta)
     regret = shifted_kaar_regret(T, kappa, lam, d_eff, norm, largest_target)
     scale = reach**2 / -math.expm1(-(reach**2) / 4)

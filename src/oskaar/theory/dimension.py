@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from oskaar.arrays import Array
-from oskaar.theory.requirements import require
+from oskaar.theory.requirements import require_numbers
 
 
 def effective_dimension(K: Array, lam: float) -> float:
@@ -31,7 +31,7 @@ def effective_dimension(K: Array, lam: float) -> float:
     >>> effective_dimension(np.eye(4), 1.0)
     2.0
     """
-    require(lam=lam, above=True)
+    require_numbers(lam=lam, above=True)
     values = _spectrum(K)
     return float(np.sum(values / (values + lam)))
 
@@ -55,7 +55,7 @@ def log_determinant(K: Array, lam: float) -> float:
     >>> log_determinant(np.eye(3), 1.0) == 3 * math.log(2)
     True
     """
-    require(lam=lam, above=True)
+    require_numbers(lam=lam, above=True)
     return float(np.sum(np.log1p(_spectrum(K) / lam)))
 
 
@@ -67,7 +67,7 @@ def online_leverages(K: Array, lam: float) -> Array:
     >>> online_leverages(np.ones((2, 2)), 1.0)     # 1 / (1 + 1), then 1 / (2 + 1)
     array([0.5       , 0.33333333])
     """
-    require(lam=lam, above=True)
+    require_numbers(lam=lam, above=True)
     d = np.diagonal(cholesky(np.asarray(K, dtype=float) + lam * np.eye(len(K)), lower=True))
     leverages: Array = 1 - lam / d**2
     return leverages
@@ -79,8 +79,8 @@ def dimension_bound(T: int, kappa: float, lam: float) -> float:
     >>> dimension_bound(100, 2.0, 10.0)
     40.0
     """
-    require(T=T, kappa=kappa)
-    require(lam=lam, above=True)
+    require_numbers(T=T, kappa=kappa)
+    require_numbers(lam=lam, above=True)
     return kappa**2 * T / lam
 
 

@@ -22,7 +22,7 @@ from oskaar.arrays import Array
 from oskaar.theory.dimension import log_factor
 from oskaar.theory.high_probability import shifted_kaar_bound
 from oskaar.theory.prescriptions import target_bound
-from oskaar.theory.requirements import require, require_ball
+from oskaar.theory.requirements import require_ball, require_numbers
 
 
 def variations(first: float, steps: Sequence[float]) -> tuple[int, float]:
@@ -31,7 +31,7 @@ def variations(first: float, steps: Sequence[float]) -> tuple[int, float]:
     >>> variations(1.0, [0.0, 0.5, 0.0, 0.25])
     (3, 1.75)
     """
-    require(first=first)
+    require_numbers(first=first)
     if any(not (math.isfinite(step) and step >= 0) for step in steps):
         raise ValueError(f"steps must be finite and >= 0, got {list(steps)}.")
     return 1 + sum(step > 0 for step in steps), float(first + sum(steps))
@@ -47,7 +47,7 @@ def pieces(steps: Sequence[float], m: int) -> list[int]:
     >>> pieces([1.0, 0.0, 1.0, 0.0, 2.0], 2)
     [1, 6]
     """
-    require(m=m, least=1)
+    require_numbers(m=m, least=1)
     share = sum(steps) / m * (1 + 1e-12)
     starts, inside = [1], 0.0
     for t, step in enumerate(steps, start=2):
@@ -84,8 +84,8 @@ def mixture_regret(experts: float, eta: float) -> float:
     >>> mixture_regret(1, 0.125)
     0.0
     """
-    require(eta=eta, above=True)
-    require(experts=experts, least=1)
+    require_numbers(eta=eta, above=True)
+    require_numbers(experts=experts, least=1)
     return math.log(experts) / eta
 
 
@@ -116,8 +116,8 @@ def dynamic_regret(
     True
     """
     sup_value = kappa * norm if sup_value is None else sup_value
-    require(d_eff=d_eff, norm=norm, V_G=V_G, sup_value=sup_value)
-    require(m=m, least=1)
+    require_numbers(d_eff=d_eff, norm=norm, V_G=V_G, sup_value=sup_value)
+    require_numbers(m=m, least=1)
     drift = 2 * (1 + sup_value) * kappa * V_G * T / m
     return abrupt_regret(T, lam, m, kappa, eta, d_eff, m * norm**2, kinds) + drift
 
@@ -134,8 +134,8 @@ def abrupt_regret(
     >>> abrupt_regret(T=1, lam=2.0, V_0=1, kappa=0.0, eta=0.125, d_eff=3.0, squared_norms=4.0)
     11.0
     """
-    require(squared_norms=squared_norms, d_eff=d_eff)
-    require(V_0=V_0, T=T, least=1)
+    require_numbers(squared_norms=squared_norms, d_eff=d_eff)
+    require_numbers(V_0=V_0, T=T, least=1)
     return V_0 * mixture_regret(T * kinds, eta) + log_factor(T, kappa, lam) * d_eff + lam * squared_norms
 
 
@@ -159,8 +159,8 @@ def shifted_dynamic_regret(
     >>> shifted_dynamic_regret(T=1, lam=1.0, m=1, kappa=1.0, eta=0.125, d_eff=0.0, norm=1.0, V_G=2.0, sup_norm=1.0)
     5.0
     """
-    require(V_G=V_G)
-    require(m=m, least=1)
+    require_numbers(V_G=V_G)
+    require_numbers(m=m, least=1)
     require_ball(norm, sup_norm)
     drift = (1 + kappa * sup_norm) * kappa * V_G * T / m
     return shifted_abrupt_regret(T, lam, m, kappa, eta, d_eff, m * norm**2, sup_norm, kinds) + drift
@@ -184,8 +184,8 @@ def shifted_abrupt_regret(
     >>> shifted_abrupt_regret(T=1, lam=1.0, V_0=1, kappa=0.0, eta=0.125, d_eff=4.0, squared_norms=1.0, sup_norm=1.0)
     5.0
     """
-    require(V_0=V_0, T=T, least=1)
-    require(squared_norms=squared_norms)
+    require_numbers(V_0=V_0, T=T, least=1)
+    require_numbers(squared_norms=squared_norms)
     require_ball(math.sqrt(squared_norms / V_0), sup_norm)
     kaar = shifted_kaar_bound(T, kappa, lam, d_eff, lam * squared_norms, target_bound(kappa, sup_norm))
     return V_0 * mixture_regret(T * kinds, eta) + kaar

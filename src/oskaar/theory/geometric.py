@@ -21,7 +21,7 @@ from __future__ import annotations
 from oskaar.theory.dimension import dimension_bound
 from oskaar.theory.dynamic import abrupt_regret
 from oskaar.theory.prescriptions import drift_lam, drift_pieces
-from oskaar.theory.requirements import require
+from oskaar.theory.requirements import require_numbers
 from oskaar.theory.salami import PROJECTED_ETA, salami_abrupt_bound
 from oskaar.theory.stationary import comparison_bound
 
@@ -32,8 +32,8 @@ def geometric_cover(first: int, last: int) -> list[int]:
     >>> geometric_cover(5, 40), geometric_cover(1, 40)
     ([5, 8, 32], [1])
     """
-    require(first=first, least=1)
-    require(last=last, least=first)
+    require_numbers(first=first, least=1)
+    require_numbers(last=last, least=first)
     starts = [first]
     while starts[-1] > 1:
         r = starts[-1]
@@ -50,7 +50,7 @@ def geometric_pieces(rounds: int) -> int:
     >>> [geometric_pieces(n) for n in (1, 4, 5, 17, 18, 1000, 10**6)]
     [1, 1, 2, 2, 3, 5, 10]
     """
-    require(rounds=rounds, least=1)
+    require_numbers(rounds=rounds, least=1)
     pieces, reach = 1, 4
     while reach < rounds:
         reach = (4**pieces - 1) // 3 + 4 ** (pieces + 1)
@@ -78,8 +78,8 @@ def geometric_abrupt_bound(
     >>> geometric_abrupt_bound(100, 0.5, 1.0, V_0=3, norm=1.0) == salami_abrupt_bound(100, 0.5, 1.0, V_0=9, norm=1.0)
     True
     """
-    require(V_0=V_0, least=1)
-    require(T=T, least=V_0)
+    require_numbers(V_0=V_0, least=1)
+    require_numbers(T=T, least=V_0)
     P = min(T, 1 + (V_0 - 1) * geometric_pieces(T - V_0 + 1))
     return salami_abrupt_bound(T, c_delta, kappa, P, norm, eta, kinds, misfit)
 
@@ -105,7 +105,7 @@ def geometric_drift_bound(
     True
     """
     sup_value = kappa * norm if sup_value is None else sup_value
-    require(V_G=V_G, norm=norm, sup_value=sup_value, misfit=misfit)
+    require_numbers(V_G=V_G, norm=norm, sup_value=sup_value, misfit=misfit)
     m = min(T, drift_pieces(T, V_G, kappa))
     P = min(T, 1 + (m - 1) * geometric_pieces(T - m + 1))
     lam = drift_lam(T, P)

@@ -12,7 +12,7 @@ import math
 
 from oskaar.theory.dimension import dimension_bound, log_factor
 from oskaar.theory.prescriptions import gamma, stationary_lam, target_bound
-from oskaar.theory.requirements import require, require_ball, require_probability
+from oskaar.theory.requirements import require_ball, require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound, kaar_bound
 
 
@@ -49,7 +49,7 @@ def cumulative_risk_bound(
     >>> cumulative_risk_bound(1, 0.5, 1.0, 0.25, d_eff=0.0, norm=1.0, sup_norm=1.0, delta=1.0, misfit=3.5)
     2.0
     """
-    require(misfit=misfit)
+    require_numbers(misfit=misfit)
     return comparison_bound(T, c_delta, _risk(T, kappa, lam, d_eff, norm, sup_norm, delta) + misfit)
 
 
@@ -64,8 +64,8 @@ def average_cumulative_risk_bound(
     >>> round(average_cumulative_risk_bound(16, 0.5, 1.0, 1.0, 1.0, 1.0), 4)     # sqrt(9/8 (1 + log 2) + 2) / 2
     0.988
     """
-    require(T=T, least=1)
-    require(kappa=kappa)
+    require_numbers(T=T, least=1)
+    require_numbers(kappa=kappa)
     require_ball(norm, sup_norm)
     require_probability(delta)
     root = math.sqrt(T)
@@ -99,8 +99,8 @@ def excess_risk_bound(
     >>> round(excess_risk_bound(16, 0.5, 1.0, 1.0, 1.0, 1.0), 4)
     0.988
     """
-    require(T=T, least=1)
-    require(misfit=misfit)
+    require_numbers(T=T, least=1)
+    require_numbers(misfit=misfit)
     lam = stationary_lam(T) if lam is None else lam
     d_eff = dimension_bound(T, kappa, 4 * lam) if d_eff is None else d_eff
     return comparison_bound(1, c_delta, _risk(T, kappa, lam, d_eff, norm, sup_norm, delta) / T + misfit)

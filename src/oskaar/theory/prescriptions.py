@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oskaar.theory.requirements import require, require_exponent
+from oskaar.theory.requirements import require_exponent, require_numbers
 
 
 def salami_eta(kappa: float, bound: float) -> float:
@@ -45,7 +45,7 @@ def target_bound(kappa: float, sup_norm: float) -> float:
     >>> target_bound(1.0, 1.0)
     3.0
     """
-    require(kappa=kappa, sup_norm=sup_norm)
+    require_numbers(kappa=kappa, sup_norm=sup_norm)
     return 2 + kappa * sup_norm
 
 
@@ -55,8 +55,8 @@ def realisable_lam(T: int, norm: float) -> float:
     >>> realisable_lam(100, 2.0)
     5.0
     """
-    require(T=T, least=1)
-    require(norm=norm, above=True)
+    require_numbers(T=T, least=1)
+    require_numbers(norm=norm, above=True)
     return math.sqrt(T) / norm
 
 
@@ -66,7 +66,7 @@ def stationary_lam(T: int) -> float:
     >>> stationary_lam(100)
     10.0
     """
-    require(T=T, least=1)
+    require_numbers(T=T, least=1)
     return math.sqrt(T)
 
 
@@ -76,7 +76,7 @@ def abrupt_lam(T: int, V_0: float) -> float:
     >>> abrupt_lam(100, 4)
     5.0
     """
-    require(T=T, V_0=V_0, least=1)
+    require_numbers(T=T, V_0=V_0, least=1)
     return math.sqrt(T / V_0)
 
 
@@ -88,9 +88,9 @@ def drift_pieces(T: int, V_G: float, kappa: float, beta: float = 1.0) -> int:
     >>> drift_pieces(1000, 1.0, 1.0)
     10
     """
-    require(T=T, least=1)
-    require(V_G=V_G)
-    require(kappa=kappa, above=True)
+    require_numbers(T=T, least=1)
+    require_numbers(V_G=V_G)
+    require_numbers(kappa=kappa, above=True)
     require_exponent(beta)
     pieces = float((V_G / kappa) ** ((beta + 1) / (beta + 2)) * T ** (1 / (beta + 2)))
     return max(1, math.ceil(pieces - 1e-9))
@@ -104,7 +104,7 @@ def drift_lam(T: int, m: int, beta: float = 1.0) -> float:
     >>> drift_lam(1000, 10)
     10.0
     """
-    require(T=T, m=m, least=1)
+    require_numbers(T=T, m=m, least=1)
     require_exponent(beta)
     return float((T / m) ** (beta / (beta + 1)))
 
@@ -117,7 +117,7 @@ def unknown_drift_lam(T: int) -> float:
     >>> unknown_drift_lam(1000)
     10.0
     """
-    require(T=T, least=1)
+    require_numbers(T=T, least=1)
     return math.cbrt(T)
 
 
@@ -127,6 +127,6 @@ def gaussian_pieces(T: int, V_G: float, lam: float) -> int:
     >>> gaussian_pieces(100, 2.0, 1.0)
     10
     """
-    require(T=T, least=1)
-    require(V_G=V_G, lam=lam)
+    require_numbers(T=T, least=1)
+    require_numbers(V_G=V_G, lam=lam)
     return max(1, math.ceil(math.sqrt(V_G * T / (lam + 1)) - 1e-9))

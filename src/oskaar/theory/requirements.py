@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 
-def require(*, least: float = 0.0, above: bool = False, **numbers: float) -> None:
+def require_numbers(*, least: float = 0.0, above: bool = False, **numbers: float) -> None:
     """Every number is finite and at least (or above) a limit; the error names the one that is not.
 
-    >>> require(T=3, least=1)
-    >>> require(lam=0.0, above=True)
+    >>> require_numbers(T=3, least=1)
+    >>> require_numbers(lam=0.0, above=True)
     Traceback (most recent call last):
     ValueError: lam must be finite and > 0, got 0.0.
     """
@@ -31,7 +31,7 @@ def require_ball(norm: float, sup_norm: float) -> None:
     Traceback (most recent call last):
     ValueError: norm must be at most sup_norm, got 2.0 and 1.0: sup_norm bounds |g*| and every estimate.
     """
-    require(norm=norm, sup_norm=sup_norm)
+    require_numbers(norm=norm, sup_norm=sup_norm)
     if norm > sup_norm * (1 + 1e-12):
         raise ValueError(
             f"norm must be at most sup_norm, got {norm} and {sup_norm}: sup_norm bounds |g*| and every estimate."

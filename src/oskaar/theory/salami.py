@@ -31,7 +31,7 @@ from oskaar.theory.prescriptions import (
     salami_eta,
     unknown_drift_lam,
 )
-from oskaar.theory.requirements import require, require_probability
+from oskaar.theory.requirements import require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 PROJECTED_ETA = salami_eta(1.0, 1.0)
@@ -214,7 +214,7 @@ def shifted_salami_drift_bound(
 
 def _expected(T: int, c_delta: float, regret: float, misfit: float) -> float:
     """2 c_delta sqrt(T (R_T + misfit)), step 1 of Theorem (expected regret non stationary environment)."""
-    require(misfit=misfit)
+    require_numbers(misfit=misfit)
     return comparison_bound(T, c_delta, regret + misfit)
 
 

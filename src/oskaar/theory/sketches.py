@@ -23,7 +23,7 @@ from scipy.linalg import solve_triangular
 
 from oskaar.arrays import Array
 from oskaar.theory.dimension import effective_dimension
-from oskaar.theory.requirements import require
+from oskaar.theory.requirements import require_numbers
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class DimensionSketch:
     def __init__(
         self, kernel: Callable[[Any, Any], Array], lam: float, tolerance: float = 1e-6, most: int = 500
     ) -> None:
-        require(lam=lam, above=True)
-        require(tolerance=tolerance)
-        require(most=most, least=1)
+        require_numbers(lam=lam, above=True)
+        require_numbers(tolerance=tolerance)
+        require_numbers(most=most, least=1)
         self.kernel, self.lam, self.tolerance, self.most = kernel, lam, tolerance, most
         self.dictionary: Any = None
         self.L = np.zeros((0, 0))

@@ -11,7 +11,7 @@ import math
 
 from oskaar.theory.dimension import dimension_bound, log_factor
 from oskaar.theory.prescriptions import realisable_lam, stationary_lam
-from oskaar.theory.requirements import require
+from oskaar.theory.requirements import require_numbers
 
 
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:
@@ -42,7 +42,7 @@ def kaar_bound(T: int, kappa: float, lam: float, d_eff: float, best_fit: float, 
     >>> kaar_bound(T=0, kappa=1.0, lam=1.0, d_eff=3.0, best_fit=5.0, B=2.0)
     17.0
     """
-    require(d_eff=d_eff, best_fit=best_fit, B=B)
+    require_numbers(d_eff=d_eff, best_fit=best_fit, B=B)
     return B**2 * log_factor(T, kappa, lam) * d_eff + best_fit
 
 
@@ -84,7 +84,7 @@ def expected_oskaar_bound(
     >>> round(expected_oskaar_bound(T=100, c_delta=0.5, kappa=1.0, lam=10.0, d_eff=5.0, norm=1.0, misfit=10.0), 3)
     60.819
     """
-    require(norm=norm, misfit=misfit)
+    require_numbers(norm=norm, misfit=misfit)
     return oskaar_bound(T, c_delta, kappa, lam, d_eff, lam * norm**2 + misfit)
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, unique, value
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, text_cell, unique
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNORECASE)
 _MEKA = re.compile(r"-C\s+(-?\d+)")
@@ -52,7 +52,7 @@ def read_arff_records(name: str, lines: Iterator[str]) -> Table:
     labels = columns[:n_labels] if n_labels >= 0 else columns[n_labels:]
     sparse, rows = _peeked(lines, number)
     nominal = {column: values for column, values in names.items() if values}
-    firsts = {column: first for column, values in nominal.items() if (first := value(values[0])) != 0}
+    firsts = {column: first for column, values in nominal.items() if (first := text_cell(values[0])) != 0}
     records = _records(name, rows, columns, firsts)
     return Table(name, records, columns, sparse=sparse, labels=labels, nominal=nominal)
 
@@ -93,7 +93,7 @@ def _dense(text: str, columns: tuple[str, ...]) -> dict[str, Any]:
     cells = _split(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(columns)} values are declared, {len(cells)} are there: the row may be cut short")
-    return dict(zip(columns, map(value, cells), strict=True))
+    return dict(zip(columns, map(text_cell, cells), strict=True))
 
 
 def _sparse(text: str, columns: tuple[str, ...], firsts: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _sparse(text: str, columns: tuple[str, ...], firsts: dict[str, Any]) -> dict
             place, cell = item.split(None, 1)
             if not place.isdecimal():
                 raise ValueError(f"a column must be a number from 0, got {place!r}")
-            cells[columns[int(place)]] = value(cell.strip("'\" "))
+            cells[columns[int(place)]] = text_cell(cell.strip("'\" "))
     return cells
 
 

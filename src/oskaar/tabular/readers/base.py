@@ -59,10 +59,10 @@ class Table:
         return self.records
 
 
-def value(text: str) -> Any:
+def text_cell(text: str) -> Any:
     """A cell of a text file: a whole number, a number, None where nothing is there, or the text.
 
-    >>> [value(t) for t in ("3", " 0.5", "red", "", "NA", "1_0")]
+    >>> [text_cell(t) for t in ("3", " 0.5", "red", "", "NA", "1_0")]
     [3, 0.5, 'red', None, None, '1_0']
     """
     text = text.strip()
@@ -80,10 +80,10 @@ def value(text: str) -> Any:
     return None if text.lower() in MISSING else text
 
 
-def plain(cell: Any) -> Any:
+def typed_cell(cell: Any) -> Any:
     """A cell of a file that has types: a boolean is 0 or 1, NaN is missing.
 
-    >>> plain(True), plain(float("nan")), plain("a")
+    >>> typed_cell(True), typed_cell(float("nan")), typed_cell("a")
     (1, None, 'a')
     """
     if isinstance(cell, bool):

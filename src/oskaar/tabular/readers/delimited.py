@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from itertools import chain
 
-from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, unique, value, within
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, text_cell, unique, within
 
 SEPARATORS = ",;\t|"
 
@@ -33,7 +33,7 @@ def read_delimited(name: str, lines: Iterator[str], separator: str | None = None
     except csv.Error as error:
         raise _unreadable(name, number, error) from None
     rest = lines
-    if all(isinstance(value(cell), (int, float)) for cell in header):
+    if all(isinstance(text_cell(cell), (int, float)) for cell in header):
         second = next(lines, "")
         try:
             width = len(next(csv.reader([second], delimiter=separator), []))
@@ -70,7 +70,7 @@ def _records(
                 f"{name}, line {line}: there must be {len(columns)} values, one for each column, got {len(row)}: "
                 "the row is cut short, or a separator stands in a text without quotes."
             )
-        yield Record(line, dict(zip(columns, map(value, row), strict=True)))
+        yield Record(line, dict(zip(columns, map(text_cell, row), strict=True)))
 
 
 def _unreadable(name: str, line: int, error: csv.Error) -> ReadError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from oskaar.tabular.readers.base import ReadError, Record, Table, plain
+from oskaar.tabular.readers.base import ReadError, Record, Table, typed_cell
 
 
 def read_jsonlines(name: str, lines: Iterator[str]) -> Table:
@@ -33,4 +33,4 @@ def _records(name: str, lines: Iterator[str]) -> Iterator[Record]:
             raise ReadError(
                 f"{name}, line {number}: there must be an object with named values, got {type(cells).__name__}."
             )
-        yield Record(number, {key: plain(cell) for key, cell in cells.items()})
+        yield Record(number, {key: typed_cell(cell) for key, cell in cells.items()})

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, plain, unique
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, typed_cell, unique
 
 BATCH = 1024
 
@@ -47,6 +47,6 @@ def _records(name: str, file: Any, seen: Any) -> Iterator[Record]:
             for cells in batch.to_pylist():
                 row += 1
                 seen.update(repr(cells).encode())
-                yield Record(row, {key: plain(cell) for key, cell in cells.items()})
+                yield Record(row, {key: typed_cell(cell) for key, cell in cells.items()})
     except OSError as error:
         raise ReadError(f"{name}, after row {row}: {error}: get the file again.") from None
