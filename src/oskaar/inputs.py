@@ -190,9 +190,13 @@ class DictStore(SparseStore):
     Names are any keys that a dict takes, and differ as keys of a dict do: 1 is not "1".
     """
 
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.names: dict[Any, int] = {}
+    closed = False
+    """Whether names that are not known are ignored."""
+
+    def __init__(self, names: Sequence[Any] | None = None) -> None:
+        super().__init__(len(names or ()))
+        self.names: dict[Any, int] = {name: column for column, name in enumerate(names or ())}
+        self.closed = names is not None
 
     def parse(self, xs: Sequence[Any]) -> Block:
         """A CSR array over the names known so far and the new ones."""
@@ -205,6 +209,8 @@ class DictStore(SparseStore):
             for key, value in x.items():
                 name, number = _feature(key, value)
                 if name not in names:
+                    if self.closed:
+                        continue
                     names = {**names, name: len(names)} if names is self.names else names
                     names.setdefault(name, len(names))
                 data.append(number)
@@ -259,7 +265,8 @@ class ObjectStore(Store):
 class Inputs:
     """The rows seen so far and the kernel between them.
 
-    keep: False remembers what rows look like, not the rows; compare: False for feature maps in place of kernels.
+    keep: False remembers what rows look like, not the rows; compare: False for feature maps in place of kernels;
+    names: all that dict rows may have.
 
     >>> from oskaar.kernels import Linear
     >>> inputs = Inputs(Linear())
@@ -269,10 +276,17 @@ class Inputs:
     (array([[11.]]), array([[25.]]))
     """
 
-    def __init__(self, *kernels: Any, parts: bool = False, keep: bool = True, compare: bool = True) -> None:
+    def __init__(
+        self,
+        *kernels: Any,
+        parts: bool = False,
+        keep: bool = True,
+        compare: bool = True,
+        names: Sequence[Any] | None = None,
+    ) -> None:
         self.kernels = list(kernels)
         self.parts, self.keep, self.compare = parts, keep, compare
-        self.store: Store | None = None
+        self.store: Store | None = None if names is None else DictStore(names)
 
     @property
     def n(self) -> int:
@@ -389,6 +403,22 @@ class Inputs:
             self.kernels = self.chosen(block)
             self.store = _store_like(block)
         self.store.append(block) if self.keep else self.store.adopt(block)
+
+    def joined(self, other: Inputs) -> Store | None:
+        """The store for rows of both, where no rows are kept; ValueError where their columns differ."""
+        mine, theirs = self.store, other.store
+        if mine is None or theirs is None:
+            return mine or theirs
+        if type(mine) is not type(theirs):
+            raise ValueError(f"rows must be of one kind, got {type(mine).__name__} and {type(theirs).__name__}.")
+        if isinstance(mine, DictStore) and isinstance(theirs, DictStore):
+            for i, names in enumerate(zip(mine.names, theirs.names, strict=False)):
+                if names[0] != names[1]:
+                    raise ValueError(f"dict rows must name column {i} alike, got {names[0]!r} and {names[1]!r}.")
+            return max(mine, theirs, key=lambda store: len(store.names))
+        if self.width != other.width:
+            raise ValueError(f"rows must have the same number of columns, got {self.width} and {other.width}.")
+        return mine
 
     def latest(self, rows: int, block: Block) -> Rows:
         """The last rows that are kept, in a shape that fits the block's."""

@@ -7,6 +7,7 @@ from oskaar.lazy import lazily
 if TYPE_CHECKING:
     from oskaar.features.base import FeatureMap
     from oskaar.features.fourier import Orthogonal, RandomFourier
+    from oskaar.features.frozen import Frozen
     from oskaar.features.hashing import Hashing
     from oskaar.features.linear import Identity, LinearMap
     from oskaar.features.nystrom import Nystrom
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "FeatureMap",
     "fourier": "Orthogonal RandomFourier",
+    "frozen": "Frozen",
     "hashing": "Hashing",
     "linear": "Identity LinearMap",
     "nystrom": "Nystrom",
@@ -31,6 +33,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "FeatureMap",
+    "Frozen",
     "Hashing",
     "Identity",
     "LinearMap",

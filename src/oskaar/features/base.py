@@ -35,6 +35,11 @@ class FeatureMap(ABC):
         return False
 
     @property
+    def fixed(self) -> bool:
+        """Whether the features of a row depend on that row alone, so that sums over shards of rows can be added."""
+        return type(self).seen is FeatureMap.seen
+
+    @property
     def kappa(self) -> float:
         """A bound on |z(x)|; infinite where none is known."""
         return float("inf")
@@ -62,6 +67,17 @@ class FeatureMap(ABC):
     def fresh(self, recent: Rows | None = None) -> FeatureMap:
         """The map with which a new expert starts: one that has seen nothing but some recent rows."""
         return self
+
+    def fitted(self, X: Rows) -> FeatureMap:
+        """The map that has seen a sample and learns nothing any more: one that several learners agree on.
+
+        >>> from oskaar.features import Nystrom
+        >>> Nystrom(None, 2).fitted(np.array([[0.0], [1.0]]))
+        Frozen(Nystrom(None, budget=2, ridge=1, seed=0))
+        """
+        from oskaar.features.frozen import Frozen
+
+        return Frozen(self.seen(X)[1])
 
     @property
     def nbytes(self) -> int:

@@ -57,6 +57,8 @@ class RandomFourier(FeatureMap):
         self._frequencies: Array | None = None
         self._whole = False
 
+    fixed = True
+
     @property
     def kappa(self) -> float:
         """|z(x)|, the same for every x: sqrt(k(x, x))."""

@@ -48,6 +48,8 @@ class LinearMap(FeatureMap):
             )
         return self.width + self.intercept
 
+    fixed = True
+
     @property
     def kappa(self) -> float:
         """1, or sqrt(2) with an intercept, for normalised rows; else infinite."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from oskaar import state
-from oskaar.features import FeatureMap, Nystrom
+from oskaar.features import FeatureMap, Frozen, Nystrom
 from oskaar.guards import exclusive, give_lock
 from oskaar.inputs import Inputs, as_rounds
 from oskaar.learners.params import Parameters
@@ -152,7 +152,8 @@ def inputs_for(kernels: list[Any], maps: list[FeatureMap | None], parts: bool, k
     """The store of rows for a learner: it keeps them for kernels, and for maps that go back to them."""
     keep = keep or any(m is None or getattr(m, "reproject", False) for m in maps)
     asked = [k if m is None else getattr(m, "kernel", m) for k, m in zip(kernels, maps, strict=True)]
-    return Inputs(*asked, parts=parts, keep=keep, compare=all(m is None for m in maps))
+    names = next((m.names for m in maps if isinstance(m, Frozen)), None)
+    return Inputs(*asked, parts=parts, keep=keep, compare=all(m is None for m in maps), names=names)
 
 
 def require_loss(loss: Any) -> Loss:

@@ -68,6 +68,9 @@ class OnlineLearner(Predictor):
     _kernels_in_units = 1
     """How many default kernels there are once the units of rows are known."""
 
+    unanswered: int = 0
+    """Rounds that were learned without an answer: total_loss, regret and surrogate_loss are those of the others."""
+
     _tickets: Tickets
     _resets = 0
 
@@ -95,6 +98,7 @@ class OnlineLearner(Predictor):
             self._behind = 0.0
             self._resets += 1
             self.rounds = 0
+            self.unanswered = 0
             self.total_loss = 0.0
             self.regret = 0.0
             self.surrogate_loss = 0.0
@@ -140,7 +144,7 @@ class OnlineLearner(Predictor):
         return self._totals().bound
 
     def _totals(self) -> Certificate:
-        totals = self.rounds, self.regret, self.surrogate_loss
+        totals = self.rounds - self.unanswered, self.regret, self.surrogate_loss
         return Certificate(*totals, self._space.diameter, self._gap, delay_drift=self._drift)
 
     @exclusive
@@ -433,6 +437,7 @@ class OnlineLearner(Predictor):
         state.require_kind(self._inputs, Inputs, "the inputs")
         state.require_kind(self._space, Space, "the space")
         state.require_count(self.rounds, "rounds")
+        state.require(state.require_count(self.unanswered, "rounds without an answer") <= self.rounds, "rounds")
         state.require_count(self._space.p, "the coordinates")
         for name in ("total_loss", "regret", "surrogate_loss"):
             state.require_number(getattr(self, name), name)

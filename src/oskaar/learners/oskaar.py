@@ -6,7 +6,9 @@ z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Iterable
+from typing import Any, Self
 
 from oskaar.arrays import Array
 from oskaar.features import FeatureMap
@@ -16,6 +18,7 @@ from oskaar.kernels import Kernel
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
 from oskaar.learners.estimators import kaar_for
 from oskaar.learners.learner import OnlineLearner
+from oskaar.learners.merging import learn_batch, merge, prepared, require_other, subtract
 from oskaar.losses import Loss
 from oskaar.saved import saved
 
@@ -68,6 +71,78 @@ class OSKAAR(OnlineLearner):
         features = features_for(kernel, self.features, self.budget, lam)
         inputs = inputs_for([kernel], [features], self.loss.parts)
         return inputs, kaar_for(inputs, features, lam, bool(self.shifted))
+
+    # ---------------------------------------------------------------- shards (docs/spark.md)
+
+    def prepared(self, xs: Any) -> Self:
+        """A learner like this one that has seen nothing, with a map that learns nothing any more: from a sample xs.
+
+        A dictionary, units and the names in dict rows are those of the sample; names that it lacks are ignored.
+        Learners that were prepared once, and copied or saved, can be merged.
+        """
+        made: Self = prepared(self, xs)
+        return made
+
+    def merge(self, *others: OSKAAR) -> Self:
+        """Learn what others have learned from other rows: as one learner over the rows of all, exactly.
+
+        Estimates agree to about 1e-12 of their size. For OSKAAR with a fixed feature map that all have (`prepared`);
+        labels are matched by what they are, rounds and losses add up, and the others stay as they are.
+
+        >>> from oskaar import OSKAAR, features, losses
+        >>> a, b, both = (OSKAAR(losses.ZeroOne(), features=features.Linear(1)) for _ in range(3))
+        >>> _ = a.partial_fit([[0.0], [1.0]], "no"), b.partial_fit([[2.0], [3.0]], "oh")
+        >>> _ = both.partial_fit([[0.0], [1.0], [2.0], [3.0]], "nooh")
+        >>> a.merge(b).estimate([2.5]).round(9) == both.estimate([2.5]).round(9), a.rounds
+        (array([ True,  True,  True]), 4)
+        """
+        copies = [copy.deepcopy(require_other(self, other)) for other in others]
+        self._with_shards(copies)
+        return self
+
+    @classmethod
+    def merged(cls, learners: Iterable[OSKAAR]) -> OSKAAR:
+        """One learner over the rows of all; none of them changes."""
+        first, *others = learners
+        return copy.deepcopy(first).merge(*others)
+
+    def subtract(self, other: OSKAAR) -> Self:
+        """Unlearn what another has learned from a part of the rows: as if these rows had never come.
+
+        Exact to about 1e-9, or refused, where the other is no part of this one or too little would be left. Losses
+        are those of the answers that remain. Labels that only the other brought stay known, with estimates of 0.
+        """
+        self._without_shard(copy.deepcopy(require_other(self, other)))
+        return self
+
+    def fit(self, X: Any, y: Any, jobs: int | None = None) -> Self:
+        """Forget everything and learn these rounds; jobs: as `learn_batch`, None: one after the other, answered."""
+        if jobs is None:
+            return super().fit(X, y)
+        fresh = self.like_new()
+        fresh.learn_batch(X, y, jobs)
+        with self._lock:
+            self.__dict__.update({**fresh.__dict__, "_lock": self._lock})  # in one step
+        return self
+
+    @exclusive
+    def learn_batch(self, X: Any, y: Any, jobs: int = 1) -> Self:
+        """Learn these rounds without answering them: the estimates of `partial_fit`, several times as fast.
+
+        jobs: how many threads share the rows. There is no loss without an answer: `unanswered` counts such rounds.
+        """
+        learn_batch(self, X, y, jobs)
+        return self
+
+    @exclusive
+    def _with_shards(self, others: list[OSKAAR]) -> None:
+        merge(self, others)
+
+    @exclusive
+    def _without_shard(self, other: OSKAAR) -> None:
+        subtract(self, other)
+
+    # ---------------------------------------------------------------- what is known of x
 
     @exclusive
     def label_weights(self, x: Any) -> Array:

@@ -138,6 +138,14 @@ class Space(ABC):
     def extended(self, y: Any) -> Space:
         """The space that also holds a (checked) label y: itself when y brings no coordinate."""
 
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """The space that holds the labels of both, for one loss, and the places of other's coordinates in it."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it is joined with another: write joined().")
+
+    def without(self, other: Space) -> Space:
+        """The space once the labels of another are taken away: what they brought stays known, counts do not."""
+        return self
+
     @abstractmethod
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi of labels that the space holds, (n, p)."""
@@ -196,6 +204,9 @@ class FixedSpace(Space):
     def extended(self, y: Any) -> Space:
         return self
 
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        return self, np.arange(self.p)
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return self.loss.embed_many(ys)
 
@@ -228,6 +239,24 @@ class GrowingSpace(Space):
         """With a coordinate for y."""
         key = self.key(y)
         return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
+
+    def seen(self) -> Iterable[Any]:
+        """The labels, in the order of their coordinates."""
+        return list(self.positions)
+
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """With a coordinate for each label that only the other has seen.
+
+        >>> from oskaar.losses import ZeroOne
+        >>> space, places = ZeroOne().space().extended("a").joined(ZeroOne().space().extended("b").extended("a"))
+        >>> list(space.positions), places
+        (['a', 'b'], array([1, 0]))
+        """
+        assert isinstance(other, GrowingSpace)
+        space: Any = self
+        for y in other.seen():
+            space = space.extended(y)
+        return space, np.array([space.positions[key] for key in other.positions], dtype=np.intp)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)

@@ -178,7 +178,7 @@ class SizeSpace(Space):
 
     def __init__(self, loss: F1, sizes: tuple[int, ...]) -> None:
         self.loss, self.sizes = loss, sizes
-        widths = [loss.n_labels if n else int(loss.at_least == 0) for n in sizes]
+        widths = [self.width(n) for n in sizes]
         self.starts = dict(zip(sizes, np.cumsum([0, *widths]).tolist(), strict=False))
         self.p = sum(widths)
 
@@ -194,6 +194,17 @@ class SizeSpace(Space):
     def extended(self, y: Any) -> Space:
         """With a block for |y|."""
         return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
+
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """With a block for each size of both."""
+        assert isinstance(other, SizeSpace)
+        space = SizeSpace(self.loss, (*self.sizes, *(n for n in other.sizes if n not in self.starts)))
+        blocks = [space.starts[n] + np.arange(other.width(n)) for n in other.sizes]
+        return space, np.concatenate([np.zeros(0, dtype=np.intp), *blocks])
+
+    def width(self, n: int) -> int:
+        """How many coordinates the block of a size has."""
+        return self.loss.n_labels if n else int(self.loss.at_least == 0)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi(y) in the blocks held."""

@@ -111,6 +111,9 @@ class SeenPoints(GrowingSpace):
     def key(self, y: Any) -> bytes:
         return bytes((np.asarray(y, dtype=float) + 0.0).tobytes())  # + 0.0 makes -0.0 a 0.0
 
+    def seen(self) -> list[Array]:
+        return list(self._points.view)
+
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         points = self._points.extended(self.p + 1, self.loss.dim)
         points.view[-1] = y

@@ -96,6 +96,9 @@ class SeenVectors(GrowingSpace):
     def key(self, y: Any) -> tuple[float, ...]:
         return tuple(y.tolist())
 
+    def seen(self) -> list[Array]:
+        return list(self.labels)
+
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]))
 

@@ -107,6 +107,9 @@ class SeenChains(GrowingSpace):
     def key(self, y: Any) -> bytes:
         return bytes(y.tobytes())
 
+    def seen(self) -> list[Array]:
+        return [np.frombuffer(key) for key in self.positions]
+
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         shares = self._shares.extended(self.p + 1, self.loss.n - 1)
         shares.view[-1] = np.clip(np.cumsum(y)[:-1], 0.0, 1.0)

@@ -64,6 +64,19 @@ class LearnedChain(FixedSpace):
             return LearnedChain(self.loss, self.counts(), np.array([end, *places, end]))
         return LearnedChain(self.loss, self._table, np.append(self._tail, [*places, end]))
 
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """With the transitions of both."""
+        assert isinstance(other, LearnedChain)
+        return LearnedChain(self.loss, self.counts() + other.counts()), np.arange(self.p)
+
+    def without(self, other: Space) -> Space:
+        """Without the transitions of the other."""
+        assert isinstance(other, LearnedChain)
+        left = self.counts() - other.counts()
+        if left.min() < 0:
+            raise ValueError("the learner that is taken away must be a part of this one: it has seen other labels.")
+        return LearnedChain(self.loss, left)
+
     def counts(self) -> Array:
         """How often each symbol followed each, (k + 1, k + 1): the last row is the start, the last column the end."""
         m = len(self._table)

@@ -210,6 +210,9 @@ class SeenDistributions(GrowingSpace):
     def key(self, y: Any) -> bytes:
         return bytes(y.tobytes())
 
+    def seen(self) -> list[Array]:
+        return list(self._candidates.view[self.n :])
+
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         """y is a candidate too."""
         rows = self.n + self.p

@@ -61,3 +61,8 @@ class SizedSpace(FixedSpace):
     def extended(self, y: Any) -> Space:
         """The space that has seen a round of len(y) parts: itself when it has seen a larger one."""
         return self if len(y) <= self.largest else SizedSpace(self.sized, len(y))
+
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """The one with the larger round."""
+        assert isinstance(other, SizedSpace)
+        return (self if other.largest <= self.largest else other), np.arange(self.p)

@@ -185,6 +185,9 @@ class SeenLabels(GrowingSpace):
     def key(self, y: Any) -> Any:
         return label_key(y)
 
+    def seen(self) -> list[Any]:
+        return self.labels
+
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         """With the candidates that y proposes."""
         pool, pooled = self.pool, self.pooled

@@ -74,6 +74,9 @@ class FeatureSolver:
     array([[0.66666667]])
     """
 
+    in_turn = True
+    """Whether all rounds were learned one after the other, so that g_1, ..., g_T are there."""
+
     def __init__(self, lam: float, shifted: bool = False) -> None:
         self.shifted = shifted
         self.lam = 4 * lam if shifted else lam
@@ -159,8 +162,22 @@ class FeatureSolver:
         else:
             self._append(chunk, chunk.H, chunk.C, chunk.E, chunk.ends)
 
+    @property
+    def sums(self) -> Array:
+        """[R, Theta] of all rows (`solvers.sums`)."""
+        return self._folded(self.pending.Z[:0])[:, : self.dim + self.targets]
+
+    def with_sums(self, S: Array, rounds: int) -> FeatureSolver:
+        """The same solver with other sums [R, Theta], over so many rounds that were not learned in turn."""
+        new, D = FeatureSolver(self.lam), len(S)
+        new.shifted, new.rounds, new.in_turn = self.shifted, rounds, False
+        new._adopt(np.asfortranarray(np.concatenate([S, np.zeros((D, S.shape[1] - D))], axis=1)))
+        return new
+
     def average(self, Z: Array) -> Array:
         """g_bar_T at rows with features Z: the mean of the functions g_1, ..., g_T, and 0 when T = 0."""
+        if not self.in_turn:
+            raise ValueError("there is no average of g_1, ..., g_T: not all rounds were learned one after the other.")
         if self.rounds == 0:
             return np.zeros((len(Z), self.targets))
         D = self.dim
