@@ -23,7 +23,7 @@ MAPS = {
     "orthogonal": lambda: features.Orthogonal(GAUSSIAN, 16),
     "taylor": lambda: features.Taylor(GAUSSIAN, 3, width=2),
     "hashing": lambda: features.Hashing(8),
-    "linear": lambda: features.Linear(),
+    "linear": lambda: features.LinearMap(),
     "nystrom": lambda: features.Nystrom(GAUSSIAN, 12).fitted(np.random.default_rng(1).normal(size=(30, 2))),
     "units": lambda: features.Standardised(features.Identity()).fitted(np.random.default_rng(1).normal(size=(9, 2))),
 }
@@ -79,7 +79,7 @@ def test_all_losses(loss, data, seed):
     X, ys = rng.normal(size=(n, 2)), [data.draw(labels_of(loss)) for _ in range(n)]
 
     def make():
-        return OSKAAR(loss, features=features.Linear(2), lam=0.5)
+        return OSKAAR(loss, features=features.LinearMap(2), lam=0.5)
 
     one = learned(make, X, ys, range(n))
     merged = OSKAAR.merged([learned(make, X, ys, s) for s in shards(rng, n, 3)])
@@ -111,7 +111,7 @@ def test_labels_that_one_side_has_not_seen(name):
     ys = [labels[i % len(labels)] for i in range(20)] + [labels[-1 - i % (len(labels) - 1)] for i in range(20)]
 
     def make():
-        return OSKAAR(loss, features=features.Linear(2), lam=0.5)
+        return OSKAAR(loss, features=features.LinearMap(2), lam=0.5)
 
     a, b = learned(make, X, ys, range(1)), learned(make, X, ys, range(39, 0, -1))
     one = learned(make, X, ys, range(40))
@@ -133,7 +133,7 @@ def test_sequences_with_learned_transitions():
     ys = [tuple(rng.choice(["a", "b"], size=len(x))) for x in X]
 
     def make(rows):
-        return learned(lambda: OSKAAR(loss, features=features.Linear(2)), X, ys, rows)
+        return learned(lambda: OSKAAR(loss, features=features.LinearMap(2)), X, ys, rows)
 
     a, b, one = make(range(13)), make(range(13, 30)), make(range(30))
     merged = OSKAAR.merged([a, b])
@@ -256,7 +256,7 @@ def test_subtract_refuses_what_is_no_part():
     X, ys = rng.normal(size=(60, 2)), rng.integers(2, size=60).tolist()
 
     def make(rows, y=ys):
-        return learned(lambda: OSKAAR(losses.ZeroOne(), features=features.Linear(2)), X, y, rows)
+        return learned(lambda: OSKAAR(losses.ZeroOne(), features=features.LinearMap(2)), X, y, rows)
 
     whole = make(range(50))
     before = whole.to_bytes()
@@ -303,7 +303,7 @@ def test_batches_learn_what_partial_fit_does(name, jobs):
 def test_batches_of_more_rows_than_are_done_at_a_time(monkeypatch):
     monkeypatch.setattr("oskaar.learners.merging.BATCH", 16)
     X, ys = RNG.normal(size=(500, 1)), RNG.integers(2, size=500).tolist()
-    one, batch = (OSKAAR(losses.ZeroOne(2), features=features.Linear(1)) for _ in range(2))
+    one, batch = (OSKAAR(losses.ZeroOne(2), features=features.LinearMap(1)) for _ in range(2))
     close(batch.learn_batch(X, ys, jobs=2), one.partial_fit(X, ys), X[:5])
 
 
@@ -402,7 +402,7 @@ def test_different_settings_are_refused_with_the_reason():
 
 
 def test_after_a_merge_there_is_no_average():
-    a, b = (OSKAAR(losses.ZeroOne(2), features=features.Linear(1)).partial_fit([[0.0]], [i]) for i in (0, 1))
+    a, b = (OSKAAR(losses.ZeroOne(2), features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (0, 1))
     for one in (a.merge(b), from_bytes(a.to_bytes())):
         with pytest.raises(ValueError, match="no average"):
             one.average_estimate([0.0])
@@ -411,7 +411,7 @@ def test_after_a_merge_there_is_no_average():
 
 
 def test_bad_batches_change_nothing():
-    learner = OSKAAR(losses.ZeroOne(2), features=features.Linear(1)).partial_fit([[0.0]], [1])
+    learner = OSKAAR(losses.ZeroOne(2), features=features.LinearMap(1)).partial_fit([[0.0]], [1])
     before = learner.to_bytes()
     for X, ys, reason in (
         ([[1.0], [np.nan]], [0, 1], "finite"),
@@ -432,7 +432,7 @@ def test_bad_batches_change_nothing():
 
 def test_merges_in_threads():
     """Two learners may be merged into each other at once: no lock waits for the other."""
-    pair = [OSKAAR(losses.ZeroOne(2), features=features.Linear(1)).partial_fit([[0.0]], [i]) for i in (0, 1)]
+    pair = [OSKAAR(losses.ZeroOne(2), features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (0, 1)]
     threads = [threading.Thread(target=pair[i].merge, args=(pair[1 - i],)) for i in (0, 1)]
     for thread in threads:
         thread.start()

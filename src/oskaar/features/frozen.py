@@ -6,8 +6,10 @@ from typing import Any
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
+from oskaar.saved import require, require_kind, saved
 
 
+@saved("features/frozen")
 class Frozen(FeatureMap):
     """Another map as it stands: its atoms, means and deviations stay. `map.fitted(sample)` makes one.
 
@@ -58,6 +60,12 @@ class Frozen(FeatureMap):
 
     def __call__(self, X: Rows) -> Array:
         return self.map(X)
+
+    def check_saved(self) -> None:
+        """A map, and names that are a list of different ones."""
+        require_kind(self.map, FeatureMap, "the map")
+        names = [] if self.names is None else self.names
+        require(isinstance(names, list) and len(set(names)) == len(names), "names must be a list of different ones")
 
     def __repr__(self) -> str:
         return f"Frozen({self.map!r})"

@@ -90,7 +90,7 @@ class OSKAAR(OnlineLearner):
         labels are matched by what they are, rounds and losses add up, and the others stay as they are.
 
         >>> from oskaar import OSKAAR, features, losses
-        >>> a, b, both = (OSKAAR(losses.ZeroOne(), features=features.Linear(1)) for _ in range(3))
+        >>> a, b, both = (OSKAAR(losses.ZeroOne(), features=features.LinearMap(1)) for _ in range(3))
         >>> _ = a.partial_fit([[0.0], [1.0]], "no"), b.partial_fit([[2.0], [3.0]], "oh")
         >>> _ = both.partial_fit([[0.0], [1.0], [2.0], [3.0]], "nooh")
         >>> a.merge(b).estimate([2.5]).round(9) == both.estimate([2.5]).round(9), a.rounds
