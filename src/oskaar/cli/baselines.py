@@ -40,7 +40,7 @@ class AsListed:
         return tuple(range(len(x)))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Ignore the label."""
+        """Nothing: the answer does not depend on labels."""
 
 
 @saved("cli/left-head")
@@ -56,7 +56,7 @@ class LeftHead:
         return tuple(range(round(len(x) ** 0.5)))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Ignore the label."""
+        """Nothing: the answer does not depend on labels."""
 
 
 @saved("cli/mean-so-far")

@@ -29,7 +29,7 @@ class _Blind(Predictor):
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget all labels."""
         with self._lock, writing(self):
             self._forget()
 
@@ -49,7 +49,7 @@ class _Blind(Predictor):
 
     @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a label."""
+        """Check a label and count it; x is not used."""
         y = self.loss.check(y)
         with writing(self):
             self._learn(y if self.loss.parts else [y])
@@ -61,7 +61,7 @@ class _Blind(Predictor):
 
     @exclusive
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn labels afresh."""
+        """Forget all labels, then learn these."""
         labels = [self.loss.check(label) for label in as_labels(y)]
         self.reset()
         for label in labels:

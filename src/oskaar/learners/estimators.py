@@ -40,7 +40,7 @@ class Pending(Protocol):
 
     @property
     def G(self) -> Array:
-        """g_hat (rows, p)."""
+        """The estimates g_hat, (rows, p)."""
 
 
 class Estimator(Protocol):
@@ -105,12 +105,11 @@ class PendingKaar:
 
     @property
     def G(self) -> Array:
-        """The estimates."""
         G: Array = self.inner.G
         return G
 
     def commit(self) -> None:
-        """Learn them."""
+        """Append the rounds to the solver, or update it with the one round and its label."""
         if self.chunk:
             self.solver.append(self.inner)
         else:
@@ -134,7 +133,6 @@ class Kaar:
 
     @property
     def operations(self) -> int:
-        """One triangular solve."""
         return self.inputs.n**2 + 4 * self.inputs.n * self.solver.C.shape[1]
 
     def growth(self, rows: int) -> int:
@@ -143,7 +141,6 @@ class Kaar:
         return self.solver.factor.growth(rows) + 8 * targets
 
     def forecast(self, block: Block, space: Space) -> PendingKaar:
-        """One round."""
         return PendingKaar(self.solver.forecast(self.inputs.against(block), self.inputs.corner(block)), self.solver)
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingKaar:
@@ -152,11 +149,9 @@ class Kaar:
         return PendingKaar(self.solver.forecast_chunk(B, D, labels.Phi, labels.ends), self.solver, chunk=True)
 
     def observe(self, pending: PendingKaar, labels: Labels) -> PendingKaar:
-        """The label of a round."""
         return replace(pending, Phi=labels.Phi)
 
     def commit(self, pending: PendingKaar) -> None:
-        """Append rows to the factor."""
         pending.commit()
 
     def finish(self) -> None:
@@ -199,7 +194,6 @@ class Kaar:
         return Hindsight(theory.shifted_kaar_bound(T, kappa, lam, d_eff, fit, B), d_eff, fit)
 
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
-        """A factor over the rows that are kept."""
         state.require_kind(self.solver, ExactSolver, "the solver")
         state.require(self.solver.rounds == rounds, "the solver must have learned as many rounds")
         state.require(self.inputs is inputs, "the estimator must have the learner's inputs")
@@ -234,17 +228,14 @@ class FeatureKaar:
         return self.solver.growth(rows, self.features.full) + 8 * 3 * (D * D - before * before)
 
     def forecast(self, block: Block, space: Space) -> PendingKaar:
-        """One round."""
         Z, after = self.features.seen(block.rows)
         return PendingKaar(self.solver.forecast(Z), self.solver, after)
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingKaar:
-        """Several rounds."""
         Z, after = self.features.seen(block.rows)
         return PendingKaar(self.solver.forecast_chunk(Z, labels.Phi, labels.ends), self.solver, after, chunk=True)
 
     def observe(self, pending: PendingKaar, labels: Labels) -> PendingKaar:
-        """The label of a round."""
         return replace(pending, Phi=labels.Phi)
 
     def commit(self, pending: PendingKaar) -> None:
@@ -283,7 +274,6 @@ class FeatureKaar:
         return None
 
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
-        """A solver and a map."""
         state.require_kind(self.solver, FeatureSolver, "the solver")
         state.require(self.solver.rounds == rounds, "the solver must have learned as many rounds")
         state.require_kind(self.features, FeatureMap, "the map")
