@@ -132,7 +132,7 @@ class OnlineLearner(Predictor):
     @exclusive
     def certificate(self) -> Certificate:
         """The regret and the surrogate loss so far, and what neither can exceed: see `Certificate`."""
-        hindsight = self._estimator.hindsight(self._space, self.rounds)
+        hindsight = self._estimator.hindsight(self._space, self.rounds) if self._space.steady else None
         if hindsight is not None:
             late = self._behind + self._drift
             hindsight = replace(hindsight, surrogate_bound=hindsight.surrogate_bound + late)

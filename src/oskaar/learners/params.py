@@ -93,7 +93,7 @@ def _settings(part: Any) -> dict[str, Any]:
     arguments = _arguments(type(part))
     if not all(hasattr(part, name) for name in arguments):
         return {}
-    found = {name: getattr(part, name) for name in arguments}
+    found = {name: _given(part, name) for name in arguments}
     if isinstance(part, Loss):
         optional = {name for name, p in arguments.items() if p.default is not p.empty}
         found = {name: value for name, value in found.items() if name in optional and isinstance(value, PLAIN)}
@@ -129,4 +129,9 @@ def _rebuilt(name: str, part: Any, changes: dict[str, Any]) -> Any:
     if not settings:
         raise ValueError(f"{name} = {part!r} has no settings that can be changed by themselves: give {name}= whole.")
     changed = changed_settings(f"{name} = {part!r}", settings, changes)
-    return type(part)(**{key: getattr(part, key) for key in _arguments(type(part))} | changed)
+    return type(part)(**{key: _given(part, key) for key in _arguments(type(part))} | changed)
+
+
+def _given(part: Any, name: str) -> Any:
+    """An argument as it was given: the attribute of its name, unless `arguments` says otherwise."""
+    return getattr(part, "arguments", {}).get(name, getattr(part, name))

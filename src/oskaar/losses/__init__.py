@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oskaar.losses.transport import Wasserstein
     from oskaar.losses.trees import DependencyTree, arcs
     from oskaar.losses.trick import LossTrick
-    from oskaar.losses.vectors import Huber, Pinball, Squared
+    from oskaar.losses.vectors import Absolute, Huber, Pinball, Squared
     from oskaar.losses.viterbi import bio_transitions
 
 _HOMES = {
@@ -57,7 +57,7 @@ _HOMES = {
     "transport": "Wasserstein",
     "trees": "DependencyTree arcs",
     "trick": "LossTrick",
-    "vectors": "Huber Pinball Squared",
+    "vectors": "Absolute Huber Pinball Squared",
     "viterbi": "bio_transitions",
 }
 __getattr__ = lazily(__name__, _HOMES)
@@ -70,6 +70,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "F1",
     "NDCG",
+    "Absolute",
     "Angles",
     "Circular",
     "CostMatrix",

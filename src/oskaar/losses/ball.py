@@ -32,10 +32,11 @@ from oskaar.losses.base import near
 _RATIO = (np.sqrt(3) - 1) / 4
 A2, B2 = float(1 / (1 + _RATIO)), float(_RATIO / (1 + _RATIO))
 """a^2 and b^2."""
-_A, _B = np.sqrt(1 / (1 + _RATIO)), np.sqrt(_RATIO / (1 + _RATIO))
+A, B = float(np.sqrt(1 / (1 + _RATIO))), float(np.sqrt(_RATIO / (1 + _RATIO)))
+"""a and b."""
 BALL = float(np.sqrt(3 * (3 + 2 * np.sqrt(3))) / 4)
 """c_delta of |z - y|^2 / 2 in the unit ball."""
-BALL_DIAMETER = float(2 / _A)
+BALL_DIAMETER = float(2 / A)
 """The diameter of |z - y|^2 / 2 in the unit ball."""
 
 
@@ -45,7 +46,7 @@ def embed_ball(Y: Array, R: float) -> Array:
     >>> np.linalg.norm(embed_ball(np.array([[3.0, 4.0]]), 5.0)).round(12)
     np.float64(1.0)
     """
-    return np.concatenate([_A / R * Y, np.full((len(Y), 1), _B)], axis=1)
+    return np.concatenate([A / R * Y, np.full((len(Y), 1), B)], axis=1)
 
 
 def read_ball(G: Array, R: float) -> tuple[Array, Array]:
@@ -55,7 +56,7 @@ def read_ball(G: Array, R: float) -> tuple[Array, Array]:
     >>> V.round(12), B.round(12)
     (array([[6., 8.]]), array([[2.]]))
     """
-    return R / _A * G[:, :-1], G[:, -1:] / _B
+    return R / A * G[:, :-1], G[:, -1:] / B
 
 
 def means(V: Array, B: Array) -> tuple[Array, Any]:

@@ -121,6 +121,12 @@ class Space(ABC):
     grows: bool = True
     """Whether `extended` may make another space: labels bring coordinates, or what decoding depends on."""
 
+    steady: bool = True
+    """Whether phi of a label stays what it is when the space is extended, but for new coordinates, which are 0.
+
+    Otherwise `squared_norms` changes, and no theorem bounds the sum of squared losses.
+    """
+
     exact: bool = True
     """Whether <psi(z), g> of an answer z exceeds that of no other answer; where it may, `gap` says by how much."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best, near
+from oskaar.losses.base import GrowingSpace, Loss, Names, Space, first_best, near, require_hashable
 from oskaar.losses.markov import LearnedChain
 from oskaar.losses.viterbi import best_path, reachable
 from oskaar.saved import saved
@@ -32,7 +32,8 @@ class Sequence(Loss):
     right places, c_delta = 1 - 1/k, and the diameter is at most sqrt(2 - 2/k), for answers that differ everywhere.
     Answers are tuples; a label is any sequence of symbols (a string is the sequence of its characters).
 
-    alphabet: the symbols, or a number k for 0..k-1.
+    alphabet: the symbols, or a number k for 0..k-1. None: symbols are added as they appear, phi(y)_i = e_{y_i},
+        psi(z)_i = -e_{z_i}, c_delta = 1, and the diameter is sqrt(2); then nothing is known of transitions.
     transitions: what is known of neighbours.
         None: nothing. The best symbol of each row; exact for any sign, the first of equals.
         A 0/1 matrix (k, k), 1 where the symbol of the column may follow that of the row; or (k + 1, k + 1), where
@@ -55,12 +56,14 @@ class Sequence(Loss):
 
     def __init__(
         self,
-        alphabet: int | Iterable[Hashable],
+        alphabet: int | Iterable[Hashable] | None = None,
         transitions: Literal["learned"] | ArrayLike | None = None,
         whole: bool = False,
         allowed: ArrayLike | None = None,
     ) -> None:
-        self.symbols = Names(alphabet, "symbol")
+        self._symbols = None if alphabet is None else Names(alphabet, "symbol")
+        if self._symbols is None and transitions is not None:
+            raise ValueError("transitions are between known symbols: give the alphabet.")
         self.learned = isinstance(transitions, str)
         if self.learned and transitions != "learned":
             raise ValueError(f"transitions must be None, 'learned' or a 0/1 matrix, got {transitions!r}.")
@@ -68,8 +71,11 @@ class Sequence(Loss):
             raise ValueError("whole=True asks for the most probable sequence: it needs transitions='learned'.")
         if allowed is not None and not self.learned:
             raise ValueError("allowed= goes with transitions='learned': give the matrix alone as transitions.")
-        k = len(self.symbols)
         self.whole = bool(whole)
+        if self._symbols is None:
+            self.allowed, self.p, self.c_delta = None, 0, 1.0
+            return
+        k = len(self.symbols)
         matrix = allowed if self.learned else transitions
         self.allowed = None if matrix is None else _allowed(matrix, k)
         self.p = k + self.learned
@@ -80,9 +86,23 @@ class Sequence(Loss):
             self._codes = np.hstack([self._codes, np.full((k, 1), _MASS)])
 
     @property
+    def symbols(self) -> Names:
+        """The alphabet; an error where it is learned."""
+        if self._symbols is None:
+            raise ValueError("Sequence() learns its symbols from the stream: list them to use it by itself.")
+        return self._symbols
+
+    @property
+    def alphabet(self) -> list[Any] | None:
+        """The symbols, None where they are learned."""
+        return None if self._symbols is None else self._symbols.names
+
+    @property
     def diameter(self) -> float:
         """sqrt(2 - 2/k), attained unless transitions forbid it; inf with learned ones, where nothing is claimed."""
-        return float(np.sqrt(2 - 2 / len(self.symbols))) if not self.learned else np.inf
+        if self.learned:
+            return np.inf
+        return float(np.sqrt(2 - (2 / len(self.symbols) if self._symbols else 0.0)))
 
     def loss(self, z: Any, y: Any) -> float:
         """The fraction of places that differ."""
@@ -94,6 +114,8 @@ class Sequence(Loss):
             raise ValueError(f"a sequence must be a tuple of symbols, got {y!r}.")
         if len(y) == 0:
             raise ValueError("a sequence must have at least one symbol, got none.")
+        if self._symbols is None:
+            return tuple(require_hashable(item, "symbol") for item in y)
         try:
             items = tuple(self.symbols.check(item) for item in y)
         except ValueError as error:
@@ -105,8 +127,8 @@ class Sequence(Loss):
         return items
 
     def embed(self, y: Any) -> Array:
-        """A code for each place."""
-        return self.embed_many([y])
+        """A code for each place; where symbols are learned, of no coordinates: `space()` has those."""
+        return self.embed_many([y]) if self._symbols else np.zeros((len(y), 0))
 
     def embed_many(self, ys: Any) -> Array:
         """The codes of all places, one sequence after the other."""
@@ -127,6 +149,8 @@ class Sequence(Loss):
 
     def space(self) -> Space:
         """All coordinates; with learned transitions, the counts too."""
+        if self._symbols is None:
+            return SeenSymbols({})
         return LearnedChain(self) if self.learned else super().space()
 
     def repeated(self, part: Any, n: int) -> tuple[Any, ...]:
@@ -173,9 +197,48 @@ class Sequence(Loss):
         return bool(self.allowed[path[:-1], path[1:]].all())
 
     def __repr__(self) -> str:
+        if self._symbols is None:
+            return "Sequence()"
         kind = "'learned'" if self.learned else "None" if self.allowed is None else "a matrix"
         more = ", whole=True" * self.whole + ", allowed=a matrix" * (self.learned and self.allowed is not None)
         return f"Sequence({self.symbols.names}, transitions={kind}{more})"
+
+
+class SeenSymbols(GrowingSpace):
+    """One coordinate for each symbol that has appeared; None stands for a symbol before any is known."""
+
+    c_delta = 1.0
+    parts = True
+
+    def __init__(self, positions: dict[Any, int]) -> None:
+        self.positions, self.p = positions, len(positions)
+
+    @property
+    def diameter(self) -> float:
+        return float(np.sqrt(min(self.p, 2)))
+
+    def extended(self, y: Any) -> Space:
+        """With the symbols of y."""
+        new = [symbol for symbol in dict.fromkeys(y) if symbol not in self.positions]
+        more = {symbol: self.p + i for i, symbol in enumerate(new)}
+        return SeenSymbols({**self.positions, **more}) if new else self
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenSymbols(positions)
+
+    def embed_many(self, ys: Any) -> Array:
+        return super().embed_many([symbol for y in ys for symbol in y])
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """The symbol of each row."""
+        if not self.p:
+            return [None] * len(G)
+        names = list(self.positions)
+        return [names[i] for i in first_best(G, near(G.reshape(1, -1)))]
+
+    def decode_round(self, G: Array) -> tuple[Any, ...]:
+        """The best symbol at each place."""
+        return tuple(self.decode_many(G))
 
 
 def _allowed(transitions: Any, k: int) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@ r"""F-scores of sets of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best, near
-from oskaar.losses.subsets import SubsetLoss, sets_of, top
+from oskaar.losses.subsets import SubsetLoss, top
 from oskaar.requirements import require_positive
 from oskaar.saved import saved
 from oskaar.threads import one_thread
@@ -36,7 +36,8 @@ class F1(SubsetLoss):
     with m = |z|; then <psi(z), phi(y)> = -F_beta. The first coordinate is 1 for y = {} and -1 for z = {}.
     Decoding: for each m the best set is the top m of sum_n q_mn g_n, in any sign; O(k^2 (log k + sizes)).
     The smallest set wins among equals, then the first labels; the empty set is the answer before the first round.
-    Learners keep only the blocks of sizes that have appeared: a new one is zero columns, exactly. For more than 128
+    Learners keep only the blocks of sizes that have appeared: a new one is zero columns, exactly. Without n_labels
+    they keep the labels that have appeared in sets of each size (`losses.tags`). For more than 128
     sizes q, which is smooth, is used through a factorisation that is right to about 1e-13 of its largest entry.
 
     Limits on |z| (see `SubsetLoss`) restrict m, and the decoder stays exact. Where z = {} is not allowed, y = {}
@@ -48,12 +49,22 @@ class F1(SubsetLoss):
     (0.5, 0.0, [1, 4])
     >>> F1(5, at_least=1).optimum(set()), len(F1(5, at_least=3, at_most=3).decode(np.zeros(26)))
     (1.0, 3)
+    >>> loss = F1(["billing", "refund", "other"])
+    >>> sorted(loss.decode(loss.embed(["refund", "billing"]))), loss(["refund"], [0, 1, 0])
+    (['billing', 'refund'], 0.0)
     """
 
-    def __init__(self, n_labels: int, beta: float = 1.0, at_least: int = 0, at_most: int | None = None) -> None:
-        super().__init__(n_labels, at_least, at_most)
+    def __init__(
+        self,
+        n_labels: int | Iterable[Hashable] | None = None,
+        beta: float = 1.0,
+        at_least: int = 0,
+        at_most: int | None = None,
+        separator: str | None = None,
+    ) -> None:
+        super().__init__(n_labels, at_least, at_most, separator)
         self.beta = require_positive("beta", beta, "1 weighs precision and recall alike")
-        self.p = self.n_labels**2 + 1
+        self.p = self.n_labels**2 + 1 if self.names is not None else 0
 
     @cached_property
     def c_delta(self) -> float:  # type: ignore[override]
@@ -62,6 +73,8 @@ class F1(SubsetLoss):
         For such a centre (-a_n on every label of block n, -b on the empty set) the distance depends on |z| = m
         alone: sum_n [m (q_mn - a_n)^2 + (k - m) a_n^2] + ([m = 0] - b)^2. Badoiu and Clarkson's walk.
         """
+        if self.names is None:
+            return np.inf
         k = self.n_labels
         m = np.arange(self.at_least, self.at_most + 1)
         Q = np.where(m[:, None] > 0, self.gains(m, np.arange(1, k + 1)), 0.0)
@@ -78,7 +91,7 @@ class F1(SubsetLoss):
     @property
     def diameter(self) -> float:
         """`span` over all sizes of y."""
-        return self.span(range(self.n_labels + 1))
+        return self.span(range(self.n_labels + 1)) if self.names is not None else np.inf
 
     def span(self, sizes: Iterable[int]) -> float:
         """max |psi(z) - psi(z')| in the blocks of some sizes of y.
@@ -118,15 +131,16 @@ class F1(SubsetLoss):
 
     def embed(self, y: Any) -> Array:
         """phi(y), all k^2 + 1 coordinates."""
+        self.listed()
         y = self.check(y)
         space = SizeSpace(self, (len(y),))
         phi: Array = space.full(space.embed_many([y]))[0]
         return phi
 
-    def decode(self, g: Array) -> frozenset[int]:
+    def decode(self, g: Array) -> frozenset[Any]:
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row."""
         k = self.n_labels
         H = G[:, 1:].reshape(len(G), k, k)
@@ -134,7 +148,7 @@ class F1(SubsetLoss):
         return self.best_sets(H if len(sizes) == k else H[:, sizes], sizes + 1, G[:, 0])
 
     @one_thread
-    def best_sets(self, H: Array, sizes: Any, empty: Array) -> list[frozenset[int]]:
+    def best_sets(self, H: Array, sizes: Any, empty: Array) -> list[frozenset[Any]]:
         """The best sets for blocks H (n, sizes, k) and the coordinates (n,) of the empty set."""
         m = np.arange(max(1, self.at_least), self.at_most + 1)
         Q = self.gains(m, sizes)
@@ -152,7 +166,7 @@ class F1(SubsetLoss):
         for found in np.unique(best):
             rows = best == found
             scores[rows] = self.gains([max(found, 1)], sizes)[0] @ H[rows]
-        return sets_of(top(scores, best, slack)) if len(H) else []
+        return self.sets(top(scores, best, slack)) if len(H) else []
 
     def _best_sizes(self, S: Array, m: Any, empty: Array, slack: Array) -> Any:
         """For scores S (m, n, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
@@ -164,12 +178,15 @@ class F1(SubsetLoss):
         return m[first_best(sums, slack)]
 
     def space(self) -> Space:
-        """Only the sizes seen."""
-        return SizeSpace(self, ())
+        """Only the sizes seen; where labels are learned, only the labels seen in sets of each size."""
+        from oskaar.losses.tags import TagsBySize
+
+        return SizeSpace(self, ()) if self.names is not None else TagsBySize(self, {})
 
     def _settings(self) -> list[str]:
-        first, *limits = super()._settings()
-        return [first, *([] if self.beta == 1 else [f"beta={self.beta:g}"]), *limits]
+        shown = super()._settings()
+        first = 0 if self.names is None else 1
+        return shown[:first] + ([] if self.beta == 1 else [f"beta={self.beta:g}"]) + shown[first:]
 
 
 @saved("space/set-sizes")
@@ -213,7 +230,7 @@ class SizeSpace(Space):
         for row, y in zip(Phi, ys, strict=True):
             start, n = self.starts[len(y)], len(y)
             if n:
-                row[start + np.fromiter(y, int)] = 1 / np.sqrt(n)
+                row[start + np.array(self.loss.places(y))] = 1 / np.sqrt(n)
                 if self.loss.exactly:
                     row[start : start + k] -= np.sqrt(n) / k
                     row[start : start + k] *= 1 / np.sqrt(1 - n / k) if n < k else 0.0
@@ -221,7 +238,7 @@ class SizeSpace(Space):
                 row[start : start + (self.loss.at_least == 0)] = 1.0
         return Phi
 
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row."""
         k = self.loss.n_labels
         sizes = [n for n in self.sizes if n]

@@ -15,6 +15,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import GrowingSpace, Space, first_best, near
+from oskaar.losses.ranges import Range
 from oskaar.saved import saved
 
 
@@ -22,10 +23,7 @@ class Sloped(Protocol):
     """What the space needs of a loss."""
 
     dim: int
-    low: Array
-    high: Array
     steepest: float
-    c_delta: float
 
     @property
     def first_slope(self) -> float:
@@ -34,14 +32,16 @@ class Sloped(Protocol):
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
         """Places of kinks, jumps of l' and changes of its slope, (k, p)."""
 
+    def costs(self, off: Array) -> Array:
+        """l(z - y), for each difference."""
+
 
 @saved("space/slope")
 class Slope:
-    """f of one target, as a function of the weights."""
+    """f of one target with labels y (p,), as a function of the weights."""
 
-    def __init__(self, loss: Sloped, i: int, y: Array) -> None:
+    def __init__(self, loss: Sloped, y: Array, low: float, high: float) -> None:
         places, jumps, bends = loss.kinks(y)
-        low, high = loss.low[i], loss.high[i]
         count = len(places)
         order = np.argsort(np.concatenate([places.ravel(), [low, high]]), kind="stable")
         self.places = np.concatenate([places.ravel(), [low, high]])[order]
@@ -85,13 +85,21 @@ class Slope:
 
 @saved("space/vectors")
 class SeenVectors(GrowingSpace):
-    """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes."""
+    """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes.
 
-    def __init__(self, loss: Sloped, positions: dict[tuple[float, ...], int], labels: Array) -> None:
-        self.loss, self.positions, self.labels = loss, positions, labels
-        self.p, self.c_delta = len(labels), loss.c_delta
-        self._slopes = [Slope(loss, i, labels[:, i]) for i in range(loss.dim)]
-        self._scale = float(loss.steepest**2 * np.sum(loss.high - loss.low))
+    range_: where labels and answers lie; None before the first label, where it is learned.
+    """
+
+    def __init__(
+        self, loss: Sloped, positions: dict[tuple[float, ...], int], labels: Array, range_: Range | None
+    ) -> None:
+        self.loss, self.positions, self.labels, self.range = loss, positions, labels, range_
+        self.p = len(labels)
+        self.exact = self.steady = range_ is not None and range_.inside is None
+        low, high = (np.zeros(loss.dim),) * 2 if range_ is None else (range_.low, range_.high)
+        self._slopes = [Slope(loss, *column) for column in zip(labels.T, low, high, strict=True)]
+        self._middle, self._length = (low + high) / 2, float(np.sum(high - low))
+        self.c_delta = loss.steepest * self._length / (2 * loss.dim)
 
     def key(self, y: Any) -> tuple[float, ...]:
         return tuple(y.tolist())
@@ -100,19 +108,27 @@ class SeenVectors(GrowingSpace):
         return list(self.labels)
 
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
-        return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]))
+        range_ = Range.learned(y) if self.range is None else self.range.with_label(y)
+        return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]), range_)
 
     def decode_many(self, G: Array) -> list[Array]:
         """The least risk in each target."""
-        middle = (self.loss.low + self.loss.high) / 2
         if self.p == 0:
-            return [middle.copy() for _ in G]
+            return [self._middle.copy() for _ in G]
         answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)
-        return list(np.where(G.any(axis=1, keepdims=True), answers, middle))
+        return list(np.where(G.any(axis=1, keepdims=True), answers, self._middle))
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 over all targets, scaled to at most 1 for a label."""
-        if self.p == 0:
+        if self._length == 0.0 or self.p == 0:
             return np.zeros(V.shape[:-1])
-        norms: Array = np.add.reduce([slope.square(V) for slope in self._slopes]) / self._scale
-        return norms
+        norms: Array = np.add.reduce([slope.square(V) for slope in self._slopes])
+        return norms / (self.loss.steepest**2 * self._length)
+
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What y, which may have been out of range, is better by than z, for the weights g."""
+        if self.exact or not len(g):
+            return 0.0 if self.exact else np.inf
+        known = self.labels[: len(g)]
+        risks = [float(g @ self.loss.costs(answer - known).mean(axis=1)) for answer in (z, y)]
+        return max(0.0, risks[0] - risks[1])

@@ -2,7 +2,7 @@ r"""Sets of labels without a short embedding: the Jaccard distance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Space, first_best, near
-from oskaar.losses.subsets import SubsetLoss, sets_of
+from oskaar.losses.subsets import SubsetLoss
 from oskaar.saved import saved
 from oskaar.threads import one_thread
 
@@ -44,10 +44,16 @@ class Jaccard(SubsetLoss):
     (0.667, 0.0, [1, 3])
     """
 
-    def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
-        super().__init__(n_labels, at_least, at_most)
-        self.listed = self.n_labels <= _EXACT
-        self.p = 2**self.n_labels if self.listed else 0
+    def __init__(
+        self,
+        n_labels: int | Iterable[Hashable] | None = None,
+        at_least: int = 0,
+        at_most: int | None = None,
+        separator: str | None = None,
+    ) -> None:
+        super().__init__(n_labels, at_least, at_most, separator)
+        self.every = 0 < self.n_labels <= _EXACT
+        self.p = 2**self.n_labels if self.every else 0
         self.tau = 1 / (self.n_labels + 1)
         self.c_delta = 1 - self.tau
 
@@ -71,20 +77,24 @@ class Jaccard(SubsetLoss):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi, all 2^k coordinates, a row each."""
-        Phi: Array = self._codes[[sum(1 << j for j in self.check(y)) for y in ys]]
+        Phi: Array = self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
         return Phi
 
-    def decode(self, g: Array) -> frozenset[int]:
+    def decode(self, g: Array) -> frozenset[Any]:
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     @one_thread
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row."""
         places = self.grid @ (1 << np.arange(self.n_labels))
-        return sets_of(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
+        return self.sets(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
 
     def space(self) -> Space:
-        rows = len(self.grid) if self.listed else 0
+        if self.names is None:
+            from oskaar.losses.tags import OpenSets
+
+            return OpenSets(self)
+        rows = len(self.grid) if self.every else 0
         Y, gains, gram = (Sheet(np.zeros(shape)) for shape in ((0, self.n_labels), (rows, 0), (0, 0)))
         return SeenSets(self, {}, Y, gains, gram)
 
@@ -96,7 +106,7 @@ class Jaccard(SubsetLoss):
     @cached_property
     def _codes(self) -> Array:
         """phi of every set, in binary order: a triangular root of J, centred."""
-        if not self.listed:
+        if not self.every:
             raise NotImplementedError(
                 f"{self!r} has 2^{self.n_labels} coordinates: use loss.space().extended(y), which has those seen."
             )
@@ -118,7 +128,7 @@ class SeenSets(GrowingSpace):
         self.loss, self.positions = loss, positions
         self.Y, self.gains, self.gram = Y, gains, gram
         self.p, self.c_delta = len(positions), loss.c_delta
-        self.exact = bool(loss.listed)
+        self.exact = bool(loss.every)
 
     @property
     def diameter(self) -> float:
@@ -130,17 +140,17 @@ class SeenSets(GrowingSpace):
         gains = self.gains.extended(len(self.gains.view), p)
         Y.view[-1] = self.loss.indicators([y])[0]
         gram.view[-1] = gram.view[:, -1] = similarity(Y.view, Y.view[-1:])[:, 0]
-        if self.loss.listed:
+        if self.loss.every:
             gains.view[:, -1] = similarity(self.loss.grid, Y.view[-1:])[:, 0]
         return SeenSets(self.loss, positions, Y, gains, gram)
 
     @one_thread
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row, or, for many labels, a good one."""
-        if not self.loss.listed:
+        if not self.loss.every:
             return [self._search(g) for g in G]
         best = first_best(G @ self.gains.view.T, near(G))
-        return sets_of(self.loss.grid[best] > 0)
+        return self.loss.sets(self.loss.grid[best] > 0)
 
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
@@ -158,14 +168,14 @@ class SeenSets(GrowingSpace):
 
     def full(self, G: Array) -> Array:
         """All 2^k coordinates, where those are listed."""
-        if not self.loss.listed:
+        if not self.loss.every:
             return G
         wide = np.zeros((len(G), self.loss.p))
         for g, phi in zip(G.T, self.loss.embed_many(list(self.positions)), strict=True):
             wide += g[:, None] * phi  # in turn: a sum over sets that are seen later is not rounded differently
         return wide
 
-    def _search(self, g: Array) -> frozenset[int]:
+    def _search(self, g: Array) -> frozenset[Any]:
         """The best of the sets seen and the default, and where better neighbours lead from it."""
         allowed = [i for y, i in self.positions.items() if self.loss.allows(y)]
         default = self.loss.indicators([self.loss.nearest(frozenset())])
@@ -174,7 +184,7 @@ class SeenSets(GrowingSpace):
         columns = np.vstack([self.Y.view.T, np.zeros((1, self.p))])  # the last is no label
         while self._improve(z, g, columns):
             pass
-        return frozenset(np.flatnonzero(z).tolist())
+        return self.loss.sets(z[None, :] > 0)[0]
 
     def _improve(self, z: Array, g: Array, columns: Array) -> bool:
         """Take one step from z that gains more than rounding, if there is one."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, first_best, near
+from oskaar.losses.base import Loss, Names, Space, first_best, near, require_hashable
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
@@ -21,7 +21,8 @@ class SequenceHamming(Loss):
     phi(y) stacks a centred one-hot code for each position, divided by sqrt(length); as for ZeroOne,
     c_delta = 1 - 1/m, and the diameter is sqrt(2 - 2/m), for sequences that differ everywhere. Decoding takes the
     largest coordinate of each position: exact for any sign, because the loss is a sum over positions; the first of
-    equal symbols wins. `n_symbols` is a number m for 0..m-1 or a list of symbols.
+    equal symbols wins. `n_symbols` is a number m for 0..m-1 or a list of symbols. None: symbols are added as they
+    appear, as classes are in ZeroOne(), at each position: phi is not centred, c_delta = 1, the diameter is sqrt(2).
 
     >>> loss = SequenceHamming(3, "AB")
     >>> loss(("A", "B", "A"), ("A", "A", "A")), loss.decode(loss.embed("BAB"))
@@ -30,9 +31,12 @@ class SequenceHamming(Loss):
 
     zero_optimum = True
 
-    def __init__(self, length: int, n_symbols: int | Iterable[Hashable]) -> None:
+    def __init__(self, length: int, n_symbols: int | Iterable[Hashable] | None = None) -> None:
         self.length = require_whole("length", length)
-        self.symbols = Names(n_symbols, "symbol")
+        self.symbols = None if n_symbols is None else Names(n_symbols, "symbol")
+        if self.symbols is None:
+            self.p, self.c_delta = 0, 1.0
+            return
         m = len(self.symbols)
         self.p = self.length * m
         self.c_delta = 1 - 1 / m
@@ -40,7 +44,7 @@ class SequenceHamming(Loss):
 
     @property
     def diameter(self) -> float:
-        return float(np.sqrt(2 - 2 / len(self.symbols)))
+        return float(np.sqrt(2 - (2 / len(self.symbols) if self.symbols else 0.0)))
 
     def loss(self, z: Any, y: Any) -> float:
         """The fraction of positions that differ."""
@@ -54,7 +58,18 @@ class SequenceHamming(Loss):
             raise ValueError(f"a sequence must be a tuple of {self.length} symbols, got {y!r}.") from None
         if len(items) != self.length:
             raise ValueError(f"a sequence must have {self.length} symbols, got {len(items)}: {y!r}.")
+        if self.symbols is None:
+            return tuple(require_hashable(item, "symbol") for item in items)
         return tuple(self.symbols.check(item) for item in items)
+
+    def _listed(self) -> Names:
+        if self.symbols is None:
+            raise ValueError(f"{self!r} learns its symbols from the stream: list them to use it by itself.")
+        return self.symbols
+
+    def space(self) -> Space:
+        """All symbols, or those seen at each position."""
+        return super().space() if self.symbols is not None else SeenAtPositions(self.length, {})
 
     def embed(self, y: Any) -> Array:
         """Stacked codes."""
@@ -63,7 +78,8 @@ class SequenceHamming(Loss):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Stacked codes, a row each."""
-        positions = [[self.symbols.position(item) for item in self.check(y)] for y in ys]
+        symbols = self._listed()
+        positions = [[symbols.position(item) for item in self.check(y)] for y in ys]
         codes: Array = self._codes[np.array(positions, dtype=int).reshape(-1, self.length)]
         return codes.reshape(-1, self.p)
 
@@ -73,13 +89,57 @@ class SequenceHamming(Loss):
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""
+        symbols = self._listed()
         slack = np.repeat(near(G), self.length, axis=0)
-        best = first_best(G.reshape(len(slack), len(self.symbols)), slack).reshape(len(G), self.length)
-        return [tuple(row) for row in self.symbols.array[best].tolist()]
+        best = first_best(G.reshape(len(slack), len(symbols)), slack).reshape(len(G), self.length)
+        return [tuple(row) for row in symbols.array[best].tolist()]
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All m^length sequences."""
-        return product(self.symbols.names, repeat=self.length)
+        return product(self._listed().names, repeat=self.length)
 
     def __repr__(self) -> str:
-        return f"SequenceHamming({self.length}, {self.symbols.names})"
+        return f"SequenceHamming({self.length}{f', {self.symbols.names}' if self.symbols else ''})"
+
+
+class SeenAtPositions(Space):
+    """A coordinate (i, s), 1 / sqrt(length), for each symbol s that has appeared at position i.
+
+    A symbol that is new to g at a position costs nothing that is not in the bound, for the reason that it does not in
+    ZeroOne(), position by position. None stands for a symbol before any is known.
+    """
+
+    c_delta = 1.0
+
+    def __init__(self, length: int, positions: dict[tuple[int, Any], int]) -> None:
+        self.length, self.positions = length, positions
+        self.p = len(positions)
+        self.names = list(dict.fromkeys(symbol for _, symbol in positions))
+
+    @property
+    def diameter(self) -> float:
+        return float(np.sqrt(min(len(self.names), 2)))
+
+    def extended(self, y: Any) -> Space:
+        """With the symbols of y at their positions."""
+        new = [key for key in enumerate(y) if key not in self.positions]
+        if not new:
+            return self
+        return SeenAtPositions(self.length, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        Phi = np.zeros((len(ys), self.p))
+        for row, y in zip(Phi, ys, strict=True):
+            row[[self.positions[key] for key in enumerate(y)]] = 1 / np.sqrt(self.length)
+        return Phi
+
+    def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
+        """The best symbol at each position; those that have not been there have 0."""
+        if not self.names:
+            return [(None,) * self.length] * len(G)
+        places = {symbol: j for j, symbol in enumerate(self.names)}
+        S = np.zeros((len(G), self.length, len(places)))
+        S[:, [i for i, _ in self.positions], [places[s] for _, s in self.positions]] = G
+        slack = np.repeat(near(G), self.length, axis=0)
+        best = first_best(S.reshape(len(slack), len(places)), slack).reshape(len(G), self.length)
+        return [tuple(self.names[j] for j in row) for row in best.tolist()]

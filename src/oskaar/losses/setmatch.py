@@ -2,7 +2,7 @@ r"""Sets of labels that must be right as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,13 @@ class SubsetZeroOne(SubsetLoss):
 
     def __init__(
         self,
-        n_labels: int,
+        n_labels: int | Iterable[Hashable] | None = None,
         candidates: Iterable[Any] | None = None,
         at_least: int = 0,
         at_most: int | None = None,
+        separator: str | None = None,
     ) -> None:
-        super().__init__(n_labels, at_least, at_most)
+        super().__init__(n_labels, at_least, at_most, separator)
         sets = None if candidates is None else [self.check(z) for z in candidates]
         for z in sets or ():
             if not self.allows(z):
@@ -66,11 +67,11 @@ class SubsetZeroOne(SubsetLoss):
         Phi[[y in known for y in rows]] = self.classes.embed_many([y for y in rows if y in known])
         return Phi
 
-    def decode(self, g: Array) -> frozenset[int]:
+    def decode(self, g: Array) -> frozenset[Any]:
         """The candidate of the largest coordinate."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The candidate of the largest coordinate, for each row."""
         return self._given().decode_many(G)
 

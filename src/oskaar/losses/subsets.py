@@ -1,60 +1,109 @@
-r"""Sets of labels: multi-label prediction. A subset is a frozenset of label indices 0..k-1."""
+r"""Sets of labels: multi-label prediction. A subset is a frozenset of labels: indices 0..k-1, or names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array, spans
-from oskaar.losses.base import Loss, near
+from oskaar.losses.base import Loss, Names, Space, near, require_hashable
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
 Mask = NDArray[np.bool_]
 
+UNLIMITED = 2**31
+"""Labels in an answer, where nothing limits them."""
+
 
 class SubsetLoss(Loss):
-    """What losses on subsets of k labels share: how labels are written, and how many an answer may have.
+    """What losses on subsets of labels share: how labels are written, and how many an answer may have.
 
+    n_labels: how many labels there are, k: they are 0..k-1. Or their names, a list. Or None: labels are what appears
+        in the stream, and answers are sets of those (`losses.tags`). Answers have the names that labels came with.
     at_least, at_most: limits on the size of the *answer* z; equal limits mean exactly that many. Labels y may
-    have any size: `optimum(y)` is then the loss of the best answer that is allowed.
+        have any size: `optimum(y)` is then the loss of the best answer that is allowed.
+    separator: a label may be one text, the labels with this between them: "billing; refund".
+
+    A label is a set. Where names are listed or learned a list or tuple of names will do, and where k is known a 0/1
+    vector of length k.
     """
 
-    def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
-        self.n_labels = require_whole("n_labels", n_labels)
+    def __init__(
+        self,
+        n_labels: int | Iterable[Hashable] | None = None,
+        at_least: int = 0,
+        at_most: int | None = None,
+        separator: str | None = None,
+    ) -> None:
+        self.names = _listed(n_labels)
+        self.indexed = self.names is not None and not isinstance(n_labels, Iterable)
+        self.n_labels = len(self.names) if self.names else 0
+        self.separator = separator
+        if separator is not None and not (isinstance(separator, str) and separator):
+            raise TypeError(f"separator must be a text such as ';', got {separator!r}.")
+        if self.names is None:
+            self._open_limits(at_least, at_most)
+            return
         most = self.n_labels if at_most is None else at_most
         self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
         self.at_least = require_whole("at_least", at_least, 0, self.at_most, " (at_most)")
+
+    def _open_limits(self, at_least: int, at_most: int | None) -> None:
+        if at_least:
+            raise ValueError(f"at_least={at_least!r} needs the labels that there are: give their number or their names.")
+        self.at_least = 0
+        self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the constructor was given for attributes that say something else."""
+        most = None if self.names is None and self.at_most == UNLIMITED else self.at_most
+        listed = self.n_labels if self.indexed else None if self.names is None else self.names.names
+        return {"n_labels": listed, "at_most": most}
 
     @property
     def exactly(self) -> bool:
         """True where all answers have one size: then no constant in phi can be seen by decoding."""
         return self.at_least == self.at_most
 
-    def check(self, y: Any) -> frozenset[int]:
-        """A frozenset of indices, out of any set of indices or a 0/1 vector of length k."""
+    def check(self, y: Any) -> frozenset[Any]:
+        """A frozenset of labels."""
         if isinstance(y, AbstractSet):
-            return frozenset(self._index(item) for item in y)
-        return frozenset(np.flatnonzero(self._indicator(y)).tolist())
+            return frozenset(map(self._member, y))
+        if isinstance(y, str) and self.separator is not None:
+            return frozenset(self._member(part.strip()) for part in y.split(self.separator) if part.strip())
+        if self.names is not None and self._is_vector(y):
+            return frozenset(self.names.names[i] for i in np.flatnonzero(self._indicator(y)).tolist())
+        if self.indexed or not isinstance(y, (list, tuple, np.ndarray)):
+            self._refuse(y)
+        if self.names is None and len(y) > 0 and all(isinstance(v, (bool, np.bool_)) or v in (0, 1) for v in y):
+            raise ValueError(
+                f"{y!r} may be a 0/1 vector, which needs the number of labels, {type(self).__name__}({len(y)}), or "
+                "a list of the labels 0 and 1: write those as a set."
+            )
+        return frozenset(map(self._member, y))
 
     def allows(self, z: Any) -> bool:
         """Whether z has a size within the limits."""
         return self.at_least <= len(z) <= self.at_most
 
-    def outputs(self) -> Iterator[frozenset[int]]:
+    def outputs(self) -> Iterator[frozenset[Any]]:
         """All subsets within the limits (2^k without any), small ones first."""
-        sizes = range(self.at_least, self.at_most + 1)
-        return (frozenset(c) for m in sizes for c in combinations(range(self.n_labels), m))
+        return self._of_sizes(range(self.at_least, self.at_most + 1))
 
-    def labels(self) -> Iterator[frozenset[int]]:
+    def labels(self) -> Iterator[frozenset[Any]]:
         """All 2^k subsets, small ones first."""
-        sizes = range(self.n_labels + 1)
-        return (frozenset(c) for m in sizes for c in combinations(range(self.n_labels), m))
+        return self._of_sizes(range(self.n_labels + 1))
+
+    def _of_sizes(self, sizes: Iterable[int]) -> Iterator[frozenset[Any]]:
+        names = self.listed().names
+        return (frozenset(c) for m in sizes for c in combinations(names, m))
 
     def optimum(self, y: Any) -> float:
         """0, or what y loses by being cut or filled up to a size that is allowed."""
@@ -66,22 +115,59 @@ class SubsetLoss(Loss):
         both = min(max(self.n_labels, 2 * self.at_least), 2 * self.at_most)  # |z| + |z'|
         return min(both, 2 * self.n_labels - both)
 
-    def nearest(self, y: Any) -> frozenset[int]:
+    def nearest(self, y: Any) -> frozenset[Any]:
         """y with its last labels left out, or the first others added, so that the limits hold."""
-        others = [j for j in range(self.n_labels) if j not in y]
-        return frozenset(sorted(y)[: self.at_most] + others[: max(0, self.at_least - len(y))])
+        if self.names is None:
+            return frozenset(sorted(y, key=lambda label: (type(label).__name__, str(label)))[: self.at_most])
+        places = set(self.places(y))
+        others = [j for j in range(self.n_labels) if j not in places]
+        kept = sorted(places)[: self.at_most] + others[: max(0, self.at_least - len(y))]
+        return frozenset(self.names.names[j] for j in kept)
 
     def indicators(self, ys: Sequence[Any]) -> Array:
         """An (n, k) matrix of 0 and 1."""
         Y = np.zeros((len(ys), self.n_labels))
         for row, y in zip(Y, ys, strict=True):
-            row[list(self.check(y))] = 1.0
+            row[self.places(self.check(y))] = 1.0
         return Y
 
-    def _index(self, item: Any) -> int:
+    def places(self, y: Any) -> list[int]:
+        """Where the labels of a checked y stand in the list."""
+        return list(y) if self.indexed else [self.listed().positions[name] for name in y]
+
+    def sets(self, mask: Mask) -> list[frozenset[Any]]:
+        """Each row of a mask (n, k), as a set of labels."""
+        if self.indexed:
+            return sets_of(mask)
+        labels = self.listed().array[np.nonzero(mask)[1]].tolist()
+        return [frozenset(labels[lo:hi]) for lo, hi in spans(np.cumsum(mask.sum(axis=1)))]
+
+    def listed(self) -> Names:
+        """The labels; an error where they are learned."""
+        if self.names is None:
+            raise ValueError(f"{self!r} learns its labels from the stream: list them to use it by itself.")
+        return self.names
+
+    def closed(self, names: Sequence[Any]) -> Any:
+        """The same loss on labels that are listed."""
+        more = {key: getattr(self, key) for key in ("beta",) if hasattr(self, key)}
+        return type(self)(list(names), at_most=min(self.at_most, len(names)), **more)
+
+    def _member(self, item: Any) -> Any:
+        if not self.indexed:
+            item = item.item() if isinstance(item, np.generic) else item
+            return require_hashable(item, "label") if self.names is None else self.names.check(item)
         if isinstance(item, (int, np.integer)) and 0 <= item < self.n_labels:
             return int(item)
         raise ValueError(f"unknown label {item!r}: labels are indices 0..{self.n_labels - 1}.")
+
+    def _is_vector(self, y: Any) -> bool:
+        """Whether y is to be read as a 0/1 vector; always, but for lists of names."""
+        if self.indexed or hasattr(y, "toarray"):
+            return True
+        if not isinstance(y, (list, tuple, np.ndarray)) or len(y) != self.n_labels:
+            return False
+        return all(isinstance(v, (bool, int, float, np.generic)) and v in (0, 1) for v in y)
 
     def _indicator(self, y: Any) -> Any:
         try:
@@ -89,28 +175,48 @@ class SubsetLoss(Loss):
         except (TypeError, ValueError, OverflowError):
             row = np.zeros(0)
         if isinstance(y, (str, bytes)) or len(row) != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
-            raise ValueError(
-                f"a subset must be a set of label indices 0..{self.n_labels - 1}, or a 0/1 vector of length "
-                f"{self.n_labels}, got {y!r}."
-            )
+            self._refuse(y)
         return row
+
+    def _refuse(self, y: Any) -> NoReturn:
+        text = isinstance(y, str) and not self.indexed
+        hint = f" Write {{{y!r}}} for one label, or give separator=';' for several in a text." if text else ""
+        if self.indexed:
+            wanted = f"a set of label indices 0..{self.n_labels - 1}, or a 0/1 vector of length {self.n_labels}"
+        elif self.names is None:
+            wanted = "a set or a list of labels"
+        else:
+            wanted = f"a set or a list of labels, or a 0/1 vector of length {self.n_labels}"
+        raise ValueError(f"a subset must be {wanted}, got {y!r}.{hint}")
 
     def _settings(self) -> list[str]:
         """The arguments as the representation shows them."""
-        shown = [str(self.n_labels)]
+        shown = [str(self.n_labels)] if self.indexed else [] if self.names is None else [repr(self.names.names)]
         if self.at_least > 0:
             shown.append(f"at_least={self.at_least}")
-        if self.at_most < self.n_labels:
+        if self.at_most < (self.n_labels or UNLIMITED):
             shown.append(f"at_most={self.at_most}")
-        return shown
+        return shown if self.separator is None else [*shown, f"separator={self.separator!r}"]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._settings())})"
 
 
+def _listed(n_labels: Any) -> Names | None:
+    """The labels: 0..k-1, or a list of names; None where they are learned."""
+    if n_labels is None:
+        return None
+    if isinstance(n_labels, (str, bytes, AbstractSet)):
+        raise ValueError(f"n_labels must be a number, or a list of names in some order, got {n_labels!r}.")
+    if not isinstance(n_labels, Iterable):
+        return Names(require_whole("n_labels", n_labels), "label")
+    names = n_labels.tolist() if isinstance(n_labels, np.ndarray) else list(n_labels)
+    return Names([require_hashable(name, "label") for name in names], "label")
+
+
 @saved("loss/subset-hamming")
 class SubsetHamming(SubsetLoss):
-    r"""The fraction of the k labels that are wrong, |z ^ y| / k.
+    r"""The fraction of the k labels that are wrong, |z ^ y| / k; where labels are learned, their number |z ^ y|.
 
     With s(y) = +1 on the labels of y, else -1:  phi(y) = s(y) / sqrt(k),  psi(z) = -s(z) / (2 sqrt(k)),
     c_delta = 1/2. Decoding takes the labels with a positive coordinate: exact for any sign. |psi(z) - psi(z')|^2 is
@@ -123,6 +229,8 @@ class SubsetHamming(SubsetLoss):
     in no way, and phi is centred:  phi(y) = (y - n/k) / r,  psi(z) = -(2 r / k) (z - m/k),  r = max_y |y - n/k|,
     c_delta = (2 r / k) sqrt(m (1 - m/k)), |psi(z) - psi(z')|^2 = (2 r / k)^2 |z ^ z'|.
 
+    Without n_labels no k is known, and nothing is divided by it: psi is k times as large (`losses.tags`).
+
     >>> loss = SubsetHamming(4)
     >>> loss({0, 1}, {1, 2}), sorted(loss.decode([1.0, -1.0, 0.0, 2.0]))
     (0.5, [0, 3])
@@ -130,9 +238,18 @@ class SubsetHamming(SubsetLoss):
     [3]
     """
 
-    def __init__(self, n_labels: int, at_least: int = 0, at_most: int | None = None) -> None:
-        super().__init__(n_labels, at_least, at_most)
+    def __init__(
+        self,
+        n_labels: int | Iterable[Hashable] | None = None,
+        at_least: int = 0,
+        at_most: int | None = None,
+        separator: str | None = None,
+    ) -> None:
+        super().__init__(n_labels, at_least, at_most, separator)
         k = self.p = self.n_labels
+        if self.names is None:
+            self.c_delta = np.inf
+            return
         self._radius = float(np.sqrt((k // 2) * (k - k // 2) / k))  # max_y |y - n/k|, at n = k/2
         m = min(max(k / 2, self.at_least), self.at_most)
         self.c_delta = float(np.sqrt(m * (k - m))) / k
@@ -142,13 +259,15 @@ class SubsetHamming(SubsetLoss):
     @property
     def diameter(self) -> float:
         """max |psi(z) - psi(z')|."""
+        if self.names is None:
+            return np.inf
         k = self.n_labels
         scale = 2 * self._radius / k if self.exactly else float(np.sqrt(1 / k))
         return scale * float(np.sqrt(self.most_different()))
 
     def loss(self, z: Any, y: Any) -> float:
         """The size of the symmetric difference, over k."""
-        return len(self.check(z) ^ self.check(y)) / self.n_labels
+        return len(self.check(z) ^ self.check(y)) / (self.n_labels or 1)
 
     def embed(self, y: Any) -> Array:
         """Signs over sqrt(k), or the centred indicator."""
@@ -162,11 +281,11 @@ class SubsetHamming(SubsetLoss):
             return np.asarray((Y - Y.mean(axis=1, keepdims=True)) / (self._radius or 1.0))
         return np.asarray((2 * Y - 1) / np.sqrt(self.n_labels))
 
-    def decode(self, g: Any) -> frozenset[int]:
+    def decode(self, g: Any) -> frozenset[Any]:
         """The labels with a positive coordinate, cut or filled up to the limits."""
         return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
-    def decode_many(self, G: Array) -> list[frozenset[int]]:
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The labels with a positive coordinate, cut or filled up to the limits, for each row."""
         positive = near(G) < G
         counts = positive.sum(axis=1)
@@ -174,7 +293,13 @@ class SubsetHamming(SubsetLoss):
         cut = np.flatnonzero(sizes != counts)
         if len(cut):
             positive[cut] = top(G[cut], sizes[cut])
-        return sets_of(positive)
+        return self.sets(positive)
+
+    def space(self) -> Space:
+        """All labels, or those seen."""
+        from oskaar.losses.tags import CountedTags
+
+        return super().space() if self.names is not None else CountedTags(self)
 
 
 @saved("loss/precision-at-k")
@@ -195,9 +320,10 @@ class PrecisionAtK(SubsetHamming):
     (0.5, [2, 4], 0.5)
     """
 
-    def __init__(self, n_labels: int, k: int) -> None:
-        self.k = require_whole("k", k, 1, require_whole("n_labels", n_labels), " (n_labels)")
-        super().__init__(n_labels, at_least=k, at_most=k)
+    def __init__(self, n_labels: int | Iterable[Hashable], k: int, separator: str | None = None) -> None:
+        SubsetLoss.__init__(self, n_labels if n_labels is not None else 0)
+        self.k = require_whole("k", k, 1, self.n_labels, " (n_labels)")
+        super().__init__(n_labels, at_least=k, at_most=k, separator=separator)
         self.c_delta = self._radius * float(np.sqrt((1 - self.k / self.n_labels) / self.k))
 
     @property
@@ -210,7 +336,7 @@ class PrecisionAtK(SubsetHamming):
         return 1 - len(self.check(z) & self.check(y)) / self.k
 
     def __repr__(self) -> str:
-        return f"PrecisionAtK({self.n_labels}, k={self.k})"
+        return f"PrecisionAtK({self._settings()[0]}, k={self.k})"
 
 
 def top(S: Array, sizes: Any, slack: Array | None = None) -> Mask:

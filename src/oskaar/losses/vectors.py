@@ -1,8 +1,11 @@
 r"""Vectors of numbers: multi-target regression.
 
-Each target lies in a known range [low, high]. Without one, no embedding has norm 1, and a risk with negative weights
+Each target lies in a range [low, high]. Without one, no embedding has norm 1, and a risk with negative weights
 may have no minimum at all; with one, every minimum exists and is found exactly. A wider range costs a larger c_delta,
 nothing else. Losses are means over the targets; they are in the targets' units, so they may exceed 1.
+
+Without low and high the range is learned (`losses.ranges`): it holds the labels so far and as much again on either
+side, and a label outside widens it. Before the first label the answer is 0, then that label until another one comes.
 """
 
 from __future__ import annotations
@@ -18,17 +21,31 @@ from oskaar.arrays import Array
 from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss, Space
 from oskaar.losses.intervals import SeenVectors
+from oskaar.losses.ranges import Range, RangedSquares
 from oskaar.requirements import require_positive, require_whole
 from oskaar.saved import saved
 
 
+_MOST = 1e150
+"""The size of numbers whose squares can be added up."""
+
+
 class _Vectors(Loss):
-    """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]."""
+    """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]; None for both: the range is learned."""
 
     zero_optimum = True
+    low: Any
+    high: Any
 
     def __init__(self, dim: int, low: Any, high: Any) -> None:
         self.dim = require_whole("dim", dim)
+        if (low is None) != (high is None):
+            given, other = ("low", "high") if high is None else ("high", "low")
+            raise ValueError(f"{given} is given and {other} is not: give both, or neither to learn the range.")
+        self.learned = low is None
+        if self.learned:
+            self.low = self.high = None
+            return
         self.low, self.high = (self._ends(name, end) for name, end in (("low", low), ("high", high)))
         if not (self.low < self.high).all():
             i = int(np.argmin(self.low < self.high))
@@ -43,19 +60,29 @@ class _Vectors(Loss):
     def check(self, y: Any) -> Array:
         """dim numbers, each in its range; a plain number will do for one target."""
         values = as_numbers([y] if self.dim == 1 and isinstance(y, Real) else y, (self.dim,), "a vector")
+        if self.learned:
+            if np.abs(values).max() > _MOST:
+                raise ValueError(f"a number must be at most {_MOST:g} in size, got {np.abs(values).max():g}.")
+            return values
         slack = 1e-9 * (self.high - self.low)
         outside = (values < self.low - slack) | (values > self.high + slack)
         if outside.any():
             i = int(np.argmax(outside))
             raise ValueError(
                 f"target {i} must be in [{self.low[i]:g}, {self.high[i]:g}], got {values[i]:g}: "
-                "widen low and high, or clip it."
+                "widen low and high, or leave both out to learn them."
             )
         return np.clip(values, self.low, self.high)
 
-    def _range(self) -> str:
+    def _require_range(self) -> None:
+        if self.low is None:
+            raise ValueError(f"{self!r} learns its range from the stream: give low and high to use it by itself.")
+
+    def _range(self, more: bool = False) -> str:
+        if self.learned:
+            return "" if self.dim == 1 else str(self.dim) + ", " * more
         low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
-        return f"{self.dim}, low={low}, high={high}"
+        return f"{self.dim}, low={low}, high={high}" + ", " * more
 
 
 @saved("loss/squared")
@@ -72,23 +99,40 @@ class Squared(_Vectors):
     then concave (the upper end for V_i = 0). Exact for any sign, O(dim). The answer to g = 0 is the middle.
 
     Weights that sum to B != 1, as those of a regularised estimate do, still give a mean: nothing is shrunk to 0.
+    `Squared()` is one number in a range that is learned.
 
     >>> loss = Squared(2, low=0.0, high=10.0)
     >>> loss([1.0, 2.0], [1.0, 4.0]), loss.decode(loss.embed([1.0, 2.0]) + loss.embed([2.0, 6.0])).round(12)
     (2.0, array([1.5, 4. ]))
     """
 
-    def __init__(self, dim: int, low: Any, high: Any) -> None:
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
         super().__init__(dim, low, high)
+        self.p, self.c_delta = 0, np.inf
+        if not self.learned:
+            self._measure()
+
+    def _measure(self) -> None:
         self.p = self.dim + 1
-        self._middle, self._half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        self._radius = float(np.linalg.norm(self._half))
-        self.c_delta = BALL * 2 / self.dim * self._radius**2
+        self.middle, self.half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        self.radius = float(np.linalg.norm(self.half))
+        self.c_delta = BALL * 2 / self.dim * self.radius**2
 
     @property
     def diameter(self) -> float:
         """That of the ball."""
-        return BALL_DIAMETER * 2 / self.dim * self._radius**2
+        return BALL_DIAMETER * 2 / self.dim * self.radius**2 if self.p else np.inf
+
+    def closed(self, range_: Range) -> Squared:
+        """The same loss in a range, which may be one point for some targets."""
+        other = Squared(self.dim, 0, 1)
+        other.low, other.high = range_.low, range_.high
+        other._measure()
+        return other
+
+    def space(self) -> Space:
+        """All coordinates; where the range is learned, those of targets that vary."""
+        return RangedSquares(self, np.zeros(self.dim)) if self.learned else super().space()
 
     def loss(self, z: Any, y: Any) -> float:
         """The mean squared error."""
@@ -102,7 +146,8 @@ class Squared(_Vectors):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Centred targets and the constant, a row for each label."""
-        return embed_ball(np.array(ys, dtype=float).reshape(-1, self.dim) - self._middle, self._radius)
+        self._require_range()
+        return embed_ball(np.array(ys, dtype=float).reshape(-1, self.dim) - self.middle, self.radius)
 
     def decode(self, g: Array) -> Array:
         """Means, or ends of ranges."""
@@ -110,14 +155,15 @@ class Squared(_Vectors):
 
     def decode_many(self, G: Array) -> list[Array]:
         """Means, or ends of ranges, for each row."""
-        V, B = read_ball(G, self._radius)
+        self._require_range()
+        V, B = read_ball(G, self.radius)
         W, convex = means(V, B)
-        W = np.minimum(np.maximum(W, -self._half), self._half)
+        W = np.minimum(np.maximum(W, -self.half), self.half)
         if convex.all():
-            return list(self._middle + W)
-        ends = np.where(V >= 0, self._half, -self._half)
+            return list(self.middle + W)
+        ends = np.where(V >= 0, self.half, -self.half)
         concave = ~convex & G.any(axis=1)
-        return list(self._middle + np.where(concave[:, None], ends, W))
+        return list(self.middle + np.where(concave[:, None], ends, W))
 
     def __repr__(self) -> str:
         return f"Squared({self._range()})"
@@ -139,7 +185,7 @@ class _Slopes(_Vectors):
     steepest: float
 
     def _measure(self) -> None:
-        self.c_delta = self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
+        self.c_delta = np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
 
     @abstractmethod
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
@@ -150,6 +196,14 @@ class _Slopes(_Vectors):
     def first_slope(self) -> float:
         """l' at -infinity."""
 
+    @abstractmethod
+    def costs(self, off: Array) -> Array:
+        """l(z - y), for each difference."""
+
+    def loss(self, z: Any, y: Any) -> float:
+        """The mean of l(z_i - y_i) over targets."""
+        return float(np.mean(self.costs(np.subtract(z, y, dtype=float))))
+
     def embed(self, y: Any) -> Array:
         """Not to be had before labels are seen: `space()` has it."""
         raise NotImplementedError(f"{self!r} embeds labels as they are seen: use loss.space().extended(y).")
@@ -159,7 +213,8 @@ class _Slopes(_Vectors):
         raise NotImplementedError(f"{self!r} decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
-        return SeenVectors(self, {}, np.zeros((0, self.dim)))
+        given = None if self.learned else Range(self.low, self.high)
+        return SeenVectors(self, {}, np.zeros((0, self.dim)), given)
 
 
 @saved("loss/pinball")
@@ -181,7 +236,7 @@ class Pinball(_Slopes):
     [array([7.])]
     """
 
-    def __init__(self, dim: int, low: Any, high: Any, quantile: float = 0.5) -> None:
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None, quantile: float = 0.5) -> None:
         super().__init__(dim, low, high)
         if not 0 < quantile < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
@@ -189,10 +244,9 @@ class Pinball(_Slopes):
         self.steepest = max(self.quantile, 1 - self.quantile)
         self._measure()
 
-    def loss(self, z: Any, y: Any) -> float:
-        """The mean of q (y - z)+ + (1 - q) (z - y)+."""
-        over = np.subtract(z, y, dtype=float)
-        return float(np.mean(np.maximum(-self.quantile * over, (1 - self.quantile) * over)))
+    def costs(self, off: Array) -> Array:
+        """q (y - z)+ + (1 - q) (z - y)+ for z - y."""
+        return np.maximum(-self.quantile * off, (1 - self.quantile) * off)
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
         """The slope jumps by 1 at y."""
@@ -203,7 +257,36 @@ class Pinball(_Slopes):
         return -self.quantile
 
     def __repr__(self) -> str:
-        return f"Pinball({self._range()}, quantile={self.quantile:g})"
+        return f"Pinball({self._range(True)}quantile={self.quantile:g})"
+
+
+class Absolute(_Slopes):
+    r"""The mean over targets of |z_i - y_i|: twice Pinball with quantile 1/2, whose minimum is the median.
+
+    c_delta is half the mean range. Decoding as for Pinball.
+
+    >>> loss = Absolute(2, low=0.0, high=10.0)
+    >>> loss([1.0, 2.0], [2.0, 5.0])
+    2.0
+    """
+
+    steepest = 1.0
+    first_slope = -1.0
+
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
+        super().__init__(dim, low, high)
+        self._measure()
+
+    def costs(self, off: Array) -> Array:
+        """|z - y|."""
+        return np.abs(off)
+
+    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
+        """The slope jumps by 2 at y."""
+        return y[None, :], np.full((1, len(y)), 2.0), np.zeros((1, len(y)))
+
+    def __repr__(self) -> str:
+        return f"Absolute({self._range()})"
 
 
 @saved("loss/huber")
@@ -223,17 +306,17 @@ class Huber(_Slopes):
     [array([1.75])]
     """
 
-    def __init__(self, dim: int, low: Any, high: Any, delta: float = 1.0) -> None:
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None, delta: float = 1.0) -> None:
         super().__init__(dim, low, high)
         self.delta = require_positive("delta", delta, "beyond it errors count linearly")
         self.steepest = self.delta
         self._measure()
 
-    def loss(self, z: Any, y: Any) -> float:
+    def costs(self, off: Array) -> Array:
         """Squared near 0, absolute far from it."""
-        off = np.abs(np.subtract(z, y, dtype=float))
-        near = np.minimum(off, self.delta)
-        return float(np.mean(near * (off - near / 2)))
+        near = np.minimum(np.abs(off), self.delta)
+        costs: Array = near * (np.abs(off) - near / 2)
+        return costs
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
         """l' starts to rise at y - delta and stops at y + delta."""
@@ -245,4 +328,4 @@ class Huber(_Slopes):
         return -self.delta
 
     def __repr__(self) -> str:
-        return f"Huber({self._range()}, delta={self.delta:g})"
+        return f"Huber({self._range(True)}delta={self.delta:g})"

@@ -1,0 +1,150 @@
+r"""Ranges of numbers: given, or learned from the labels.
+
+A learned range holds the labels so far and as much again on either side, so that answers may go beyond the labels, and
+a range that is left is at least twice as wide after it: there are few changes. A label outside is never moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.affine import AffineSpace, constant_and
+from oskaar.losses.ball import A, B
+from oskaar.losses.base import Space
+
+if TYPE_CHECKING:
+    from oskaar.losses.vectors import Squared
+
+
+class Range:
+    """[low_i, high_i] for each target i. A value; `with_label` makes the next one.
+
+    inside: the ends (2, dim) of the labels that made it; None for a range that was given.
+
+    >>> learned = Range.learned(np.array([1.0])).with_label(np.array([3.0]))
+    >>> learned.low, learned.high, learned.with_label(np.array([4.5])) is learned
+    (array([-1.]), array([5.]), True)
+    >>> learned.with_label(np.array([-7.0])).low
+    array([-17.])
+    """
+
+    def __init__(self, low: Array, high: Array, inside: Array | None = None) -> None:
+        self.low, self.high, self.inside = low, high, inside
+
+    @classmethod
+    def learned(cls, y: Array) -> Range:
+        """Of one label."""
+        return cls(y, y, np.stack([y, y]))
+
+    def with_label(self, y: Array) -> Range:
+        """A range that holds y too."""
+        out = (y < self.low) | (y > self.high)
+        if self.inside is None or not out.any():
+            return self
+        low, high = (np.where(out, end(e, y), e) for end, e in zip((np.minimum, np.maximum), self.inside, strict=True))
+        return Range(2 * low - high, 2 * high - low, np.stack([low, high]))
+
+
+class RangedSquares(AffineSpace):
+    r"""Squared without a range: u(y) is 1 and (y_i - y_i of the first label) / unit_i for each target that has varied.
+
+    The unit of a target is its first difference from the first label. Then a v / R of the closed loss (`Squared`) is
+    affine in u.
+    """
+
+    def __init__(self, loss: Squared, origin: Array, range_: Range | None = None, units: Any = ()) -> None:
+        self.loss, self.origin, self.range, self.units = loss, origin, range_, tuple(units)
+        self._places = {i: place for place, (i, _) in enumerate(self.units, 1)}
+        dim, closed = loss.dim, None
+        columns, scale, offset = np.zeros(dim + 1, dtype=int), np.zeros(dim + 1), np.zeros(dim + 1)
+        scale[-1] = B
+        if range_ is not None and self.units:
+            closed = loss.closed(range_)
+            offset[:-1] = A / closed.radius * (origin - closed.middle)
+            for place, (i, unit) in enumerate(self.units, 1):
+                columns[i], scale[i] = place, A / closed.radius * unit
+        super().__init__(closed, len(self.units) + (range_ is not None), columns, scale, offset)
+
+    def _default(self) -> Array:
+        return self.origin.copy()
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for each target that varies now, in a range that holds y."""
+        if self.range is None:
+            return RangedSquares(self.loss, y, Range.learned(y))
+        wider = self.range.with_label(y)
+        varied = [(int(i), float(y[i] - self.origin[i])) for i in np.flatnonzero(y != self.origin)]
+        new = [(i, abs(unit)) for i, unit in varied if i not in self._places]
+        if wider is self.range and not new:
+            return self
+        return RangedSquares(self.loss, self.origin, wider, (*self.units, *new))
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """u(y)."""
+        U = np.ones((len(ys), self.p))
+        Y = np.array(ys, dtype=float).reshape(-1, self.loss.dim) - self.origin
+        for place, (i, unit) in enumerate(self.units, 1):
+            U[:, place] = Y[:, i] / unit
+        return U
+
+    def psi(self, z: Any) -> Array:
+        """2 / dim (-R w / a, |w|^2 / (2 b))."""
+        closed: Any = self.closed
+        if closed is None:
+            return np.zeros(self.loss.dim + 1)
+        w = np.asarray(z, dtype=float) - closed.middle
+        psi: Array = 2 / self.loss.dim * np.append(-closed.radius / A * w, w @ w / (2 * B))
+        return psi
+
+    def squared_norms(self, V: Array) -> Array:
+        """Those of phi; before anything has varied, of its constant."""
+        return super().squared_norms(V) if self.closed is not None else np.square(B * V[..., :1]).sum(axis=-1)
+
+
+class SeenLevels(AffineSpace):
+    """Ordinal without levels: whole numbers, all that lie between those seen.
+
+    u(y) is 1, and 1 for each threshold between y and the first label: thresholds beyond that are 0. The signs of
+    thresholds that phi of the closed loss (`Ordinal`) is made of are affine in u.
+    """
+
+    default = 0
+
+    def __init__(self, loss: Any, first: int = 0, columns: dict[int, int] | None = None) -> None:
+        self.loss, self.first, self.thresholds = loss, first, columns
+        if columns is None:
+            super().__init__(None, 0, [], np.zeros(0), np.zeros(0))
+            return
+        lowest = min(columns, default=first)
+        j = np.arange(lowest, lowest + len(columns))
+        signs = np.where(j >= first, 1.0, -1.0) / np.sqrt(max(len(columns), 1))
+        closed = type(loss)(range(lowest, lowest + len(columns) + 1))
+        super().__init__(closed, len(columns) + 1, [columns[t] for t in j.tolist()], 2 * signs, -signs)
+
+    def extended(self, y: Any) -> Space:
+        """With the thresholds between y and the first label."""
+        if self.thresholds is None:
+            return SeenLevels(self.loss, y, {})
+        new = [t for t in self._between(y) if t not in self.thresholds]
+        if not new:
+            return self
+        self.loss.require_few(len(self.thresholds) + len(new) + 1)
+        return SeenLevels(self.loss, self.first, {**self.thresholds, **{t: self.p + i for i, t in enumerate(new)}})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """u(y)."""
+        columns: Any = self.thresholds
+        return constant_and([[(columns[t], 1.0) for t in self._between(y)] for y in ys], self.p)
+
+    def psi(self, z: Any) -> Array:
+        """-(k - 1) / 2 phi(z)."""
+        assert self.closed is not None
+        psi: Array = -self.closed.c_delta * self.closed.embed(z)
+        return psi
+
+    def _between(self, y: int) -> range:
+        return range(self.first, y) if y >= self.first else range(self.first - 1, y - 1, -1)

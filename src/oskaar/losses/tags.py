@@ -1,0 +1,220 @@
+r"""Sets of labels that are not listed: they are learned as they appear, and answers are sets of those that have.
+
+What a space knows are the labels so far, in the order in which they came; all else is the same loss on just those
+labels, `loss.closed(labels)`. A label that is new brings zero columns, exactly. Decoding looks at sets of known
+labels. Where y has a new one, the best answer was not to choose from, and `gap` says what that may have cost; it is 0
+in all other rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array
+from oskaar.losses.affine import AffineSpace, constant_and
+from oskaar.losses.base import Space
+from oskaar.losses.fscore import F1
+from oskaar.losses.overlap import Jaccard, SeenSets
+from oskaar.losses.subsets import SubsetHamming
+
+EMPTY: tuple[int, None] = (0, None)
+"""The key of the coordinate of the empty set."""
+
+
+class TagsBySize(Space):
+    """F1: phi(y) has a coordinate (n, j), 1 / sqrt(n), for each label j of a set of n, and one for the empty set.
+
+    Those that have appeared, in order.
+    """
+
+    exact = False
+
+    def __init__(self, loss: F1, positions: dict[tuple[int, Any], int]) -> None:
+        self.loss, self.positions = loss, positions
+        self.p = len(positions)
+
+    @cached_property
+    def names(self) -> tuple[Any, ...]:
+        """The labels known, in the order in which they came."""
+        return tuple(dict.fromkeys(name for key in self.positions if key != EMPTY for name in key[1:]))
+
+    @cached_property
+    def closed(self) -> F1:
+        """The same loss on the labels known."""
+        made: F1 = self.loss.closed(self.names)
+        return made
+
+    @cached_property
+    def _layout(self) -> tuple[list[int], Any, Any]:
+        """Sizes, and for each coordinate but the empty set's its column in G and in blocks (sizes, k)."""
+        sizes = list(dict.fromkeys(key[0] for key in self.positions if key != EMPTY))
+        block, place = {n: i for i, n in enumerate(sizes)}, {name: j for j, name in enumerate(self.names)}
+        keys = [(column, key) for key, column in self.positions.items() if key != EMPTY]
+        flat = [block[n] * len(place) + place[name] for _, (n, name) in keys]
+        return sizes, np.array([column for column, _ in keys], dtype=np.intp), np.array(flat, dtype=np.intp)
+
+    @property
+    def c_delta(self) -> float:  # type: ignore[override]
+        return self.closed.c_delta if self.names else float(self.p)
+
+    @property
+    def diameter(self) -> float:
+        """In the blocks held; before there is a label, {} is the only answer."""
+        return self.closed.span({n for n, _ in self.positions}) if self.names else 0.0
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for each label of y in sets of its size."""
+        new = [key for key in self._keys(y) if key not in self.positions]
+        if not new:
+            return self
+        return TagsBySize(self.loss, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """phi(y) in the coordinates held."""
+        Phi = np.zeros((len(ys), self.p))
+        for row, y in zip(Phi, ys, strict=True):
+            row[[self.positions[key] for key in self._keys(y)]] = 1 / np.sqrt(max(len(y), 1))
+        return Phi
+
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
+        """The best set of known labels for each row."""
+        if not self.names:
+            return [frozenset()] * len(G)
+        sizes, H = self.blocks(G)
+        empty = G[:, self.positions[EMPTY]] if EMPTY in self.positions else np.zeros(len(G))
+        return self.closed.best_sets(H, np.array(sizes), empty)
+
+    def optimum(self, y: Any) -> float:
+        return self.loss.optimum(y)
+
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """By how much the score of the best answer to y exceeds that of z, where y has labels that g knows not."""
+        best = self.loss.nearest(y)
+        return max(0.0, self._score(best, g) - self._score(z, g))
+
+    def blocks(self, G: Array) -> tuple[list[int], Array]:
+        """Sizes of sets, and estimates (n, sizes, k) of phi in the order of `names`."""
+        sizes, columns, flat = self._layout
+        H = np.zeros((len(G), len(sizes) * len(self.names)))
+        H[:, flat] = G[:, columns]
+        return sizes, H.reshape(len(G), len(sizes), len(self.names))
+
+    def _score(self, z: Any, g: Array) -> float:
+        """-<psi(z), g>."""
+        if not z:
+            column = self.positions.get(EMPTY, len(g))
+            return float(g[column]) if column < len(g) else 0.0
+        held = [(n, column) for (n, name), column in self.positions.items() if name in z and n and column < len(g)]
+        if not held:
+            return 0.0
+        sizes, columns = np.array(held).T
+        weight = self.loss.beta**2
+        return float(g[columns] @ ((1 + weight) * np.sqrt(sizes) / (len(z) + weight * sizes)))
+
+    def _keys(self, y: Any) -> list[tuple[int, Any]]:
+        return [(len(y), name) for name in in_order(y)] if y else [EMPTY]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loss": self.loss, "positions": self.positions, "p": self.p}
+
+
+class CountedTags(AffineSpace):
+    """SubsetHamming: u(y) is 1, and 1 for each label of y. With k labels phi = (2 u - 1) / sqrt(k), psi = -k phi / 2."""
+
+    default = frozenset()
+
+    def __init__(self, loss: SubsetHamming, names: tuple[Any, ...] = (), started: bool = False) -> None:
+        k = len(names)
+        scale = np.full(k, 2 / np.sqrt(max(k, 1)))
+        super().__init__(loss.closed(names) if k else None, k + started, np.arange(1, k + 1), scale, -scale / 2)
+        self.loss, self.names = loss, names
+        self._places = {name: i for i, name in enumerate(names, 1)}
+
+    @property
+    def c_delta(self) -> float:  # type: ignore[override]
+        return super().c_delta * len(self.names)
+
+    @property
+    def diameter(self) -> float:
+        return super().diameter * len(self.names)
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for each label of y."""
+        new = [name for name in in_order(y) if name not in self._places]
+        return self if self.p and not new else CountedTags(self.loss, (*self.names, *new), True)
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """u(y)."""
+        return constant_and([[(self._places[name], 1.0) for name in y] for y in ys], self.p)
+
+    def psi(self, z: Any) -> Array:
+        psi: Array = -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
+        return psi
+
+    def best(self, y: Any) -> Any:
+        return self.loss.nearest(y)
+
+    def optimum(self, y: Any) -> float:
+        return self.loss.optimum(y)
+
+
+class OpenSets(Space):
+    """Jaccard: weights on the sets seen, in the geometry of the loss on the labels known."""
+
+    exact = False
+    steady = False
+
+    def __init__(self, loss: Jaccard, names: tuple[Any, ...] = (), inner: Space | None = None, p: int = 0) -> None:
+        self.loss, self.names, self.inner, self.p = loss, names, inner, p
+
+    @property
+    def c_delta(self) -> float:  # type: ignore[override]
+        return 1.0 if self.inner is None else self.inner.c_delta
+
+    @property
+    def diameter(self) -> float:
+        return 0.0 if self.inner is None else self.inner.diameter
+
+    def extended(self, y: Any) -> Space:
+        """With a coordinate for y; with new labels, the loss on those known is another."""
+        new = [name for name in in_order(y) if name not in self.names]
+        if not new:
+            inner = None if self.inner is None else self.inner.extended(y)
+            p = 1 if inner is None else inner.p
+            return self if p == self.p else OpenSets(self.loss, self.names, inner, p)
+        names = (*self.names, *new)
+        wider: Space = self.loss.closed(names).space()
+        for seen in [*self._seen(), y]:
+            wider = wider.extended(seen)
+        return OpenSets(self.loss, names, wider, wider.p)
+
+    def _seen(self) -> list[Any]:
+        return list(self.inner.positions) if isinstance(self.inner, SeenSets) else [frozenset()] * self.p
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        return np.ones((len(ys), self.p)) if self.inner is None else self.inner.embed_many(ys)
+
+    def decode_many(self, G: Array) -> list[frozenset[Any]]:
+        return [frozenset()] * len(G) if self.inner is None else self.inner.decode_many(G)
+
+    def squared_norms(self, V: Array) -> Array:
+        return super().squared_norms(V) if self.inner is None else self.inner.squared_norms(V)
+
+    def optimum(self, y: Any) -> float:
+        return self.loss.optimum(y)
+
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        return 0.0 if self.inner is None else self.inner.gap(z, y, g)
+
+
+def in_order(y: Any) -> list[Any]:
+    """The labels of a set, in an order that does not hang on hashes.
+
+    >>> in_order(frozenset({"b", "a"}))
+    ['a', 'b']
+    """
+    return sorted(y, key=lambda label: (type(label).__name__, str(label)))
