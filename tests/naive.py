@@ -935,3 +935,13 @@ def ranks(x, column):
     above = min([v for v in column if v >= x], default=max(column))
     share = 0.0 if above == below else (x - below) / (above - below)
     return math.sqrt(12) * (height(below) + share * (height(above) - height(below)) - 0.5)
+
+
+def learned_range(labels):
+    """The labels so far and as much again on either side, taken anew when a label is outside."""
+    first = last = low = high = labels[0]
+    for y in labels:
+        if not low <= y <= high:
+            first, last = min(first, y), max(last, y)
+            low, high = first - (last - first), last + (last - first)
+    return low, high

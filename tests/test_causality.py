@@ -63,6 +63,13 @@ LOSSES = {
         lambda: losses.LossTrick(distance, label_kernel=lambda a, b: float(np.exp(-abs(a - b) / 5))),
         lambda s: s % 41,
     ),
+    "tags seen": (losses.F1, lambda s: {f"tag {j}" for j in some(s, 6)}),
+    "tags counted": (losses.SubsetHamming, lambda s: {f"tag {j}" for j in some(s, 6)}),
+    "Jaccard seen": (losses.Jaccard, lambda s: {f"tag {j}" for j in some(s, 4)}),
+    "levels seen": (losses.Ordinal, lambda s: s % 7 - 3),
+    "range seen": (lambda: losses.Squared(2), lambda s: np.sin([s, 2 * s]) * [1, 10 ** (s % 3)]),
+    "medians seen": (losses.Absolute, lambda s: float(s % 31)),
+    "symbols seen": (lambda: losses.SequenceHamming(2), lambda s: ("abc"[s % 3], "abcd"[s % 4])),
     "rankings": (lambda: losses.Kendall(4), lambda s: tuple(np.random.default_rng(s).permutation(4).tolist())),
     "matchings": (lambda: losses.Matching(3), lambda s: tuple(np.random.default_rng(s).permutation(3).tolist())),
     "vectors": (lambda: losses.Squared(2, -1, 1), lambda s: np.sin([s, 2 * s])),
@@ -79,6 +86,7 @@ LOSSES = {
 
 PARTS = {
     "sequences": (lambda: losses.Sequence("abc"), lambda draw, n: tuple(draw.choices("abc", k=n)), 1),
+    "symbols seen": (losses.Sequence, lambda draw, n: tuple(draw.choices("abcde", k=n)), 1),
     "transitions": (
         lambda: losses.Sequence("abc", transitions="learned"),
         lambda draw, n: tuple(draw.choices("abc", k=n)),

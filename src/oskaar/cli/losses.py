@@ -14,6 +14,7 @@ NOT_LISTED = ("Loss", "SubsetLoss")
 """Base classes."""
 
 EXAMPLES: dict[str, tuple[str, Any]] = {
+    "Absolute": ("Absolute()", [7.0]),
     "Angles": ("Angles(2)", [0.5, -1.0]),
     "Circular": ("Circular()", math.pi / 2),
     "CostMatrix": ("CostMatrix([[0, 5], [1, 0]])", 1),

@@ -204,6 +204,7 @@ class Sequence(Loss):
         return f"Sequence({self.symbols.names}, transitions={kind}{more})"
 
 
+@saved("space/symbols")
 class SeenSymbols(GrowingSpace):
     """One coordinate for each symbol that has appeared; None stands for a symbol before any is known."""
 

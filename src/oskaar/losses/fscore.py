@@ -142,7 +142,7 @@ class F1(SubsetLoss):
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row."""
-        k = self.n_labels
+        k = len(self.listed())
         H = G[:, 1:].reshape(len(G), k, k)
         sizes = np.flatnonzero(H.any(axis=(0, 2)))  # blocks of zeros add nothing
         return self.best_sets(H if len(sizes) == k else H[:, sizes], sizes + 1, G[:, 0])

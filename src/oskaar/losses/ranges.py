@@ -14,12 +14,14 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.affine import AffineSpace, constant_and
 from oskaar.losses.ball import A, B
-from oskaar.losses.base import Space
+from oskaar.losses.base import Loss, Space
+from oskaar.saved import require, require_kind, saved
 
 if TYPE_CHECKING:
     from oskaar.losses.vectors import Squared
 
 
+@saved("space/range")
 class Range:
     """[low_i, high_i] for each target i. A value; `with_label` makes the next one.
 
@@ -49,6 +51,7 @@ class Range:
         return Range(2 * low - high, 2 * high - low, np.stack([low, high]))
 
 
+@saved("space/ranged-squares")
 class RangedSquares(AffineSpace):
     r"""Squared without a range: u(y) is 1 and (y_i - y_i of the first label) / unit_i for each target that has varied.
 
@@ -104,7 +107,23 @@ class RangedSquares(AffineSpace):
         """Those of phi; before anything has varied, of its constant."""
         return super().squared_norms(V) if self.closed is not None else np.square(B * V[..., :1]).sum(axis=-1)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loss": self.loss, "origin": self.origin, "range": self.range, "units": self.units}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        loss, origin, range_, units = (state.get(name) for name in ("loss", "origin", "range", "units"))
+        require_kind(loss, Loss, "the loss of a range")
+        dim = getattr(loss, "dim", 0)
+        require_kind(range_, (Range, type(None)), "a range")
+        ends = [] if range_ is None else [range_.low, range_.high]
+        fits = all(isinstance(a, np.ndarray) and a.shape == (dim,) for a in (origin, *ends))
+        require(fits, "a range must have ends for each target")
+        pairs = isinstance(units, tuple) and all(isinstance(u, tuple) and len(u) == 2 for u in units)
+        require(pairs and all(type(i) is int and 0 <= i < dim and v > 0 for i, v in units), "units must be > 0")
+        self.__init__(loss, origin, range_, units)  # type: ignore[misc]
+
+
+@saved("space/levels")
 class SeenLevels(AffineSpace):
     """Ordinal without levels: whole numbers, all that lie between those seen.
 
@@ -129,10 +148,12 @@ class SeenLevels(AffineSpace):
         """With the thresholds between y and the first label."""
         if self.thresholds is None:
             return SeenLevels(self.loss, y, {})
-        new = [t for t in self._between(y) if t not in self.thresholds]
-        if not new:
+        lowest = min(self.thresholds, default=self.first)
+        highest = lowest + len(self.thresholds)
+        if lowest <= y <= highest:
             return self
-        self.loss.require_few(len(self.thresholds) + len(new) + 1)
+        self.loss.require_few(max(y, highest) - min(y, lowest) + 1)
+        new = [t for t in self._between(y) if t not in self.thresholds]
         return SeenLevels(self.loss, self.first, {**self.thresholds, **{t: self.p + i for i, t in enumerate(new)}})
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
@@ -145,6 +166,19 @@ class SeenLevels(AffineSpace):
         assert self.closed is not None
         psi: Array = -self.closed.c_delta * self.closed.embed(z)
         return psi
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loss": self.loss, "first": self.first, "thresholds": self.thresholds}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        loss, first, columns = (state.get(name) for name in ("loss", "first", "thresholds"))
+        require_kind(loss, Loss, "the loss of levels")
+        require(type(first) is int, "a level must be a whole number")
+        require_kind(columns, (dict, type(None)), "thresholds")
+        places = sorted(columns or {})
+        whole = all(type(t) is int for t in places) and places == list(range(min(places, default=0), max(places, default=-1) + 1))
+        require(whole and sorted((columns or {}).values()) == list(range(1, len(places) + 1)), "thresholds in a row")
+        self.__init__(loss, first, columns)  # type: ignore[misc]
 
     def _between(self, y: int) -> range:
         return range(self.first, y) if y >= self.first else range(self.first - 1, y - 1, -1)

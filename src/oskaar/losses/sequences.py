@@ -102,6 +102,7 @@ class SequenceHamming(Loss):
         return f"SequenceHamming({self.length}{f', {self.symbols.names}' if self.symbols else ''})"
 
 
+@saved("space/symbols-at-positions")
 class SeenAtPositions(Space):
     """A coordinate (i, s), 1 / sqrt(length), for each symbol s that has appeared at position i.
 

@@ -20,11 +20,13 @@ from oskaar.losses.base import Space
 from oskaar.losses.fscore import F1
 from oskaar.losses.overlap import Jaccard, SeenSets
 from oskaar.losses.subsets import SubsetHamming
+from oskaar.saved import require, require_kind, saved
 
 EMPTY: tuple[int, None] = (0, None)
 """The key of the coordinate of the empty set."""
 
 
+@saved("space/tags-by-size")
 class TagsBySize(Space):
     """F1: phi(y) has a coordinate (n, j), 1 / sqrt(n), for each label j of a set of n, and one for the empty set.
 
@@ -121,7 +123,17 @@ class TagsBySize(Space):
     def __getstate__(self) -> dict[str, Any]:
         return {"loss": self.loss, "positions": self.positions, "p": self.p}
 
+    def check_saved(self) -> None:
+        """A coordinate for each pair of a size and a label."""
+        require_kind(self.loss, F1, "the loss of tags")
+        keys = isinstance(self.positions, dict) and all(
+            isinstance(key, tuple) and len(key) == 2 and type(key[0]) is int and (key[0] > 0 or key == EMPTY)
+            for key in self.positions
+        )
+        require(keys and list(self.positions.values()) == list(range(self.p)), "tags must have coordinates in order")
 
+
+@saved("space/counted-tags")
 class CountedTags(AffineSpace):
     """SubsetHamming: u(y) is 1, and 1 for each label of y. With k labels phi = (2 u - 1) / sqrt(k), psi = -k phi / 2."""
 
@@ -161,7 +173,18 @@ class CountedTags(AffineSpace):
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loss": self.loss, "names": self.names, "p": self.p}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        names: Any = state.get("names")
+        require_kind(names, tuple, "names")
+        require_kind(state.get("loss"), SubsetHamming, "the loss of tags")
+        require(len(set(names)) == len(names), "each tag must be there once")
+        self.__init__(state["loss"], names, bool(state.get("p")))  # type: ignore[misc]
+
+
+@saved("space/open-sets")
 class OpenSets(Space):
     """Jaccard: weights on the sets seen, in the geometry of the loss on the labels known."""
 

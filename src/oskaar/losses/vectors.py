@@ -260,6 +260,7 @@ class Pinball(_Slopes):
         return f"Pinball({self._range(True)}quantile={self.quantile:g})"
 
 
+@saved("loss/absolute")
 class Absolute(_Slopes):
     r"""The mean over targets of |z_i - y_i|: twice Pinball with quantile 1/2, whose minimum is the median.
 
