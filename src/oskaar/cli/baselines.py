@@ -8,7 +8,7 @@ import numpy as np
 
 from oskaar import MostFrequent, RepeatLast
 from oskaar.losses import DependencyTree, Documents, Loss
-from oskaar.losses.vectors import Huber, Pinball, Squared
+from oskaar.losses.vectors import Absolute, Huber, Pinball, Squared
 from oskaar.saved import saved
 
 
@@ -22,7 +22,7 @@ def make_baselines(loss: Loss) -> dict[str, Any]:
         return {"as-listed": AsListed()}
     if isinstance(loss, DependencyTree):
         return {"head-to-the-left": LeftHead()}
-    numeric = isinstance(loss, (Squared, Pinball, Huber))
+    numeric = isinstance(loss, (Squared, Absolute, Pinball, Huber))
     common = {"mean": MeanSoFar()} if numeric else {"most-frequent": MostFrequent(loss)}
     return {"repeat-last": RepeatLast(loss), **common}
 

@@ -32,7 +32,7 @@ KIND = "oskaar replay"
 CLASSES = (AsListed, LeftHead, MeanSoFar, Refitted)
 """Learners of the command line alone."""
 
-_COUNTS = ("count", "warmup", "used", "pulled", "skipped", "clipped", "written")
+_COUNTS = ("count", "warmup", "used", "pulled", "skipped", "written")
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Checkpoint:
     totals: dict[str, float]
     seconds: float
     reading: dict[str, Any]
-    """Records used and pulled, the fingerprint, what was skipped and clipped, and the state of scaling."""
+    """Records used and pulled, the fingerprint, what was skipped, and the state of scaling."""
     out: str | None = None
     written: int = 0
     """The length of --out, whose fingerprint is `answers`."""

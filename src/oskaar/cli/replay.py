@@ -45,8 +45,6 @@ def run(options: Any) -> int:
     if done.interrupted:
         result["checkpoint"] = checkpointer.interrupted(done)
         say(f"interrupted: what follows is of the first {done.count} rounds")
-    if stream.clipped:
-        say(f"{stream.clipped} labels were outside the inferred range and moved to its ends: set the range")
     if report and done.observer:
         done.observer.finish(learner)
         say(f"the report is {report.write(done.observer, result)}")

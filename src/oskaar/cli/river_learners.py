@@ -6,7 +6,7 @@ classifier for each label, vectors a regressor for each number, levels a regress
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.losses import CostMatrix, Loss, Ordinal, PrecisionAtK, SubsetLoss, ZeroOne
-from oskaar.losses.vectors import Huber, Pinball, Squared
+from oskaar.losses.vectors import Absolute, Huber, Pinball, Squared
 from oskaar.tabular import ReadError
 
 LEARNERS = {
@@ -49,7 +49,7 @@ def suits(loss: Loss) -> bool:
         return loss.labels() == loss.outputs()
     if isinstance(loss, PrecisionAtK):  # its answers have k labels each
         return False
-    return isinstance(loss, (ZeroOne, Ordinal, SubsetLoss, Squared, Pinball, Huber))
+    return isinstance(loss, (ZeroOne, Ordinal, SubsetLoss, Squared, Absolute, Pinball, Huber))
 
 
 def make_river_learner(name: str, loss: Loss) -> Any:
@@ -62,12 +62,14 @@ def make_river_learner(name: str, loss: Loss) -> Any:
         raise ReadError(f"River has no learner for {loss!r}: {name} is for classes, levels, sets and numbers.")
     classes, binary, numbers = LEARNERS[name]
     if isinstance(loss, SubsetLoss):
-        return EachLabel(binary, loss.n_labels)
+        return EachLabel(binary, () if loss.names is None else loss.names.names)
     if isinstance(loss, (ZeroOne, CostMatrix)):
         return OneClass(classes)
     if isinstance(loss, Ordinal):
+        if loss.levels is None:
+            return EachNumber(numbers, 1, whole=True)
         return EachNumber(numbers, 1, [0.0], [len(loss.outputs()) - 1.0], loss.outputs())
-    assert isinstance(loss, (Squared, Pinball, Huber))
+    assert isinstance(loss, (Squared, Absolute, Pinball, Huber))
     return EachNumber(numbers, loss.dim, loss.low, loss.high)
 
 
@@ -118,44 +120,62 @@ class OneClass(_Rows):
 
 
 class EachLabel(_Rows):
-    """A binary classifier for each label of a set."""
+    """A binary classifier for each label of a set; a label that is not listed has one from its first time on."""
 
-    def __init__(self, path: str, n_labels: int) -> None:
+    def __init__(self, path: str, names: Iterable[Any] = ()) -> None:
         super().__init__(path)
-        self._models = [_made(path) for _ in range(n_labels)]
+        self._path = path
+        self._models = {name: _made(path) for name in names}
 
     def predict_one(self, x: Any) -> Any:
         """The labels whose classifier answers yes."""
         row = self._row(x)
-        return frozenset(i for i, model in enumerate(self._models) if model.predict_one(row))
+        return frozenset(name for name, model in self._models.items() if model.predict_one(row))
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn a row and its set of labels."""
         self._seen(x)
         row = self._row(x)
-        for i, model in enumerate(self._models):
-            model.learn_one(row, i in y)
+        for name in sorted(y, key=str):
+            if name not in self._models:
+                self._models[name] = _made(self._path)
+        for name, model in self._models.items():
+            model.learn_one(row, name in y)
 
 
 class EachNumber(_Rows):
-    """A regressor for each number, kept in the range of y; with `levels` the answer is the nearest of these."""
+    """A regressor for each number, kept in the range of y, or in that of the labels so far where there is none.
 
-    def __init__(self, path: str, n: int, low: Any, high: Any, levels: Any = None) -> None:
+    levels: the answer is the nearest of these; whole: it is the nearest whole number.
+    """
+
+    def __init__(
+        self, path: str, n: int, low: Any = None, high: Any = None, levels: Any = None, whole: bool = False
+    ) -> None:
         super().__init__(path)
         self._models = [_made(path) for _ in range(n)]
-        self._low, self._high, self._levels = low, high, levels
+        self._low, self._high, self._levels, self._whole = low, high, levels, whole
+        self._learned = low is None
         self._places = {level: i for i, level in enumerate(levels or ())}
 
     def predict_one(self, x: Any) -> Any:
         """The numbers, or the level."""
         row = self._row(x)
         answer = np.nan_to_num([float(model.predict_one(row) or 0.0) for model in self._models])
-        answer = np.clip(answer, self._low, self._high)
+        if self._low is not None:
+            answer = np.clip(answer, self._low, self._high)
+        if self._whole:
+            return round(answer[0])
         return answer if self._levels is None else self._levels[round(answer[0])]
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the numbers, or the place of the level."""
         self._seen(x)
         row = self._row(x)
-        for model, target in zip(self._models, y if self._levels is None else [self._places[y]], strict=True):
+        targets = [y] if self._whole else y if self._levels is None else [self._places[y]]
+        if self._learned:
+            first = self._low is None
+            self._low = np.array(targets) if first else np.minimum(self._low, targets)
+            self._high = np.array(targets) if first else np.maximum(self._high, targets)
+        for model, target in zip(self._models, targets, strict=True):
             model.learn_one(row, float(target))

@@ -144,7 +144,6 @@ class Run:
             "seconds": self.seconds,
             "not_judged": self.warmup,
             "skipped": self.stream.skipped,
-            "clipped": self.stream.clipped,
             "interrupted": self.interrupted,
             "file": self.stream.table.name,
             "guesses": self.stream.notes,

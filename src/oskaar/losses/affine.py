@@ -6,12 +6,12 @@ appeared:
 
     phi_i(y) = scale_i u_{c(i)}(y) + offset_i u_0(y)                                                          (1)
 
-Learners keep estimates of u, and new coordinates are zero columns, exactly. Estimates are linear in the labels, so (1)
-turns those of u into those of phi: decoding, norms and distances are those of the loss whose range is known
+Learners keep estimates of u, and new coordinates are zero columns, exactly. Estimates are linear in the labels: (1)
+turns those of u into those of phi. Decoding, norms and distances are those of the loss whose range is known
 (`closed`), applied to (1). A wider range replaces `closed`, scale and offset, and nothing else.
 
 Each round is measured in the range known after its label: the mixture's weights are sums of such losses, each of at
-most the same size, so that the proof of their regret stays. The theorem on KAAR's squared loss is for one phi, so that
+most the same size, so that the proof of their regret stays. The theorem on KAAR's squared loss is for one phi:
 certificates have no surrogate bound here. The best answer to a label outside the range was not to choose from before
 it: `gap` adds what that may have cost.
 """
@@ -46,7 +46,7 @@ class AffineSpace(Space):
 
     @abstractmethod
     def psi(self, z: Any) -> Array:
-        """psi(z) in the coordinates of `closed`."""
+        """What an answer z is to phi, in the coordinates of `closed`."""
 
     @property
     def c_delta(self) -> float:  # type: ignore[override]

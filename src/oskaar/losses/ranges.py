@@ -1,7 +1,7 @@
 r"""Ranges of numbers: given, or learned from the labels.
 
-A learned range holds the labels so far and as much again on either side, so that answers may go beyond the labels, and
-a range that is left is at least twice as wide after it: there are few changes. A label outside is never moved.
+A learned range holds the labels so far and as much again on either side: answers may go beyond the labels, and a
+range that is left is at least twice as wide afterwards, so that there are few changes. A label is never moved.
 """
 
 from __future__ import annotations
@@ -47,16 +47,18 @@ class Range:
         out = (y < self.low) | (y > self.high)
         if self.inside is None or not out.any():
             return self
-        low, high = (np.where(out, end(e, y), e) for end, e in zip((np.minimum, np.maximum), self.inside, strict=True))
+        low, high = (
+            np.where(out, end(e, y), e) for end, e in zip((np.minimum, np.maximum), self.inside, strict=True)
+        )
         return Range(2 * low - high, 2 * high - low, np.stack([low, high]))
 
 
 @saved("space/ranged-squares")
 class RangedSquares(AffineSpace):
-    r"""Squared without a range: u(y) is 1 and (y_i - y_i of the first label) / unit_i for each target that has varied.
+    r"""Squared without a range: u(y) is 1 and (y_i - origin_i) / unit_i for each target that has varied.
 
-    The unit of a target is its first difference from the first label. Then a v / R of the closed loss (`Squared`) is
-    affine in u.
+    The origin is the first label, the unit of a target its first difference from that. Then a v / R of the closed
+    loss (`Squared`) is affine in u.
     """
 
     def __init__(self, loss: Squared, origin: Array, range_: Range | None = None, units: Any = ()) -> None:
@@ -111,16 +113,18 @@ class RangedSquares(AffineSpace):
         return {"loss": self.loss, "origin": self.origin, "range": self.range, "units": self.units}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        loss, origin, range_, units = (state.get(name) for name in ("loss", "origin", "range", "units"))
+        names = ("loss", "origin", "range", "units")
+        loss, origin, range_, units = values = [state.get(name) for name in names]
         require_kind(loss, Loss, "the loss of a range")
         dim = getattr(loss, "dim", 0)
         require_kind(range_, (Range, type(None)), "a range")
         ends = [] if range_ is None else [range_.low, range_.high]
         fits = all(isinstance(a, np.ndarray) and a.shape == (dim,) for a in (origin, *ends))
         require(fits, "a range must have ends for each target")
-        pairs = isinstance(units, tuple) and all(isinstance(u, tuple) and len(u) == 2 for u in units)
-        require(pairs and all(type(i) is int and 0 <= i < dim and v > 0 for i, v in units), "units must be > 0")
-        self.__init__(loss, origin, range_, units)  # type: ignore[misc]
+        pairs: list[Any] = list(units) if isinstance(units, tuple) else [()]
+        require(all(isinstance(u, tuple) and len(u) == 2 for u in pairs), "a unit must have a target")
+        require(all(type(i) is int and 0 <= i < dim and v > 0 for i, v in pairs), "units must be > 0")
+        self.__init__(*values)  # type: ignore[misc]
 
 
 @saved("space/levels")
@@ -176,7 +180,9 @@ class SeenLevels(AffineSpace):
         require(type(first) is int, "a level must be a whole number")
         require_kind(columns, (dict, type(None)), "thresholds")
         places = sorted(columns or {})
-        whole = all(type(t) is int for t in places) and places == list(range(min(places, default=0), max(places, default=-1) + 1))
+        whole = all(type(t) is int for t in places) and places == list(
+            range(min(places, default=0), max(places, default=-1) + 1)
+        )
         require(whole and sorted((columns or {}).values()) == list(range(1, len(places) + 1)), "thresholds in a row")
         self.__init__(loss, first, columns)  # type: ignore[misc]
 

@@ -56,7 +56,9 @@ class SubsetLoss(Loss):
 
     def _open_limits(self, at_least: int, at_most: int | None) -> None:
         if at_least:
-            raise ValueError(f"at_least={at_least!r} needs the labels that there are: give their number or their names.")
+            raise ValueError(
+                f"at_least={at_least!r} needs the labels that there are: give their number or their names."
+            )
         self.at_least = 0
         self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
 

@@ -135,7 +135,7 @@ class TagsBySize(Space):
 
 @saved("space/counted-tags")
 class CountedTags(AffineSpace):
-    """SubsetHamming: u(y) is 1, and 1 for each label of y. With k labels phi = (2 u - 1) / sqrt(k), psi = -k phi / 2."""
+    """SubsetHamming: u(y) is 1, and 1 for each label of y. Of k labels, phi = (2 u - 1) / sqrt(k), psi = -k phi/2."""
 
     default = frozenset()
 

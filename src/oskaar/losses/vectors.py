@@ -25,13 +25,12 @@ from oskaar.losses.ranges import Range, RangedSquares
 from oskaar.requirements import require_positive, require_whole
 from oskaar.saved import saved
 
-
 _MOST = 1e150
 """The size of numbers whose squares can be added up."""
 
 
 class _Vectors(Loss):
-    """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]; None for both: the range is learned."""
+    """Labels and answers are arrays of dim numbers, target i in [low_i, high_i]; None: the range is learned."""
 
     zero_optimum = True
     low: Any
@@ -185,7 +184,9 @@ class _Slopes(_Vectors):
     steepest: float
 
     def _measure(self) -> None:
-        self.c_delta = np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
+        self.c_delta = (
+            np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
+        )
 
     @abstractmethod
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:

@@ -29,8 +29,6 @@ def warnings(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
         yield '<p class="warn">There were no rounds: there is nothing to show.</p>'
     if result.get("interrupted"):
         yield f'<p class="warn">The run was interrupted: this is of the first {recorder.rounds:,} rounds.</p>'
-    if result.get("clipped"):
-        yield f'<p class="warn">{result["clipped"]:,} labels outside the inferred range were moved to its ends.</p>'
 
 
 def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:

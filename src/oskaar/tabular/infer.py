@@ -1,7 +1,7 @@
 """Inferring the schema: which columns are y, and which loss fits them. Each inference is noted for the user.
 
-The kind of y is inferred from the first rows. Where the *values* of y in them set something (a range, the levels),
-those rows are learned but not judged: no figure depends on its own labels.
+The kind of y is inferred from the first rows. Its range, levels, classes and tags are learned as they come: no label
+is ever moved. The first number or level is learned but not judged, as there is nothing to answer before it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,10 @@ FEW = 20
 
 @dataclass
 class Inferred:
-    """A loss by name, with the range of y that goes with it; `warmed`: values of y were used."""
+    """A loss by name; `not_judged`: so many first rounds are learned only."""
 
     loss: str
-    low: float | None = None
-    high: float | None = None
-    levels: str | None = None
-    warmed: bool = False
+    not_judged: int = 0
 
 
 def infer_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
@@ -67,17 +64,11 @@ def ranked_columns(columns: list[str], sample: list[Record]) -> list[str]:
     return found if whole and all(set(row) == set(every) for row in rows) else []
 
 
-def infer_loss(
-    y: list[str], known: list[Any], head: int, grouped: bool, asked: str | None, notes: list[str]
-) -> Inferred:
-    """What y is, by its first values `known`; those of the first `head` rows may set ranges.
-
-    asked: the loss, where it was given.
-    """
+def infer_loss(y: list[str], known: list[Any], grouped: bool, asked: str | None, notes: list[str]) -> Inferred:
+    """What y is, by its first values `known`; asked: the loss, where it was given."""
     if not known:
         raise ReadError(f"{y[0]!r} has no value in the first rows: name the columns of y with --y.")
     kind = _kind(known)
-    first = known[: head * len(y)]
     what = f"{len(y)} columns are" if len(y) > 1 else f"{y[0]!r} is"
     if grouped and asked is None:
         text = kind == "text"
@@ -102,35 +93,13 @@ def infer_loss(
             notes.append(f"{what} the ranks 1 to {n} in every row: treated as a ranking, loss Kendall")
             return Inferred("Kendall")
     few = kind == "whole" and len(y) == 1 and len(set(known)) <= FEW
-    if asked == "Ordinal" or (asked is None and few):
-        return _levels(what, first, head, notes)
+    if kind in ("bits", "whole") and (asked == "Ordinal" or (asked is None and few)):
+        notes.append(f"{what} whole numbers in few levels: loss Ordinal, levels are learned (--levels sets them)")
+        return Inferred("Ordinal", not_judged=1)
     if asked in (None, *NUMBERS) and kind in ("bits", "whole", "numbers"):
-        return _range(what, asked or "Squared", first, head, notes)
+        notes.append(f"{what} numbers: loss {asked or 'Squared'}, their range is learned (--low and --high set it)")
+        return Inferred(asked or "Squared", not_judged=1)
     return Inferred(asked or "ZeroOne")
-
-
-def _levels(what: str, known: list[Any], rows: int, notes: list[str]) -> Inferred:
-    if not known or _kind(known) not in ("bits", "whole"):
-        return Inferred("Ordinal")
-    low, high = min(known), max(known)
-    span = max(1, high - low)
-    low, high = (low - span if low < 0 else max(0, low - span)), high + span
-    notes.append(
-        f"{what} whole numbers in few levels: treated as levels {low} to {high}, loss Ordinal (--levels sets them); "
-        f"the first {rows} rows, which say so, are learned but not judged"
-    )
-    return Inferred("Ordinal", low, high, f"{low}..{high}", warmed=True)
-
-
-def _range(what: str, loss: str, known: list[Any], rows: int, notes: list[str]) -> Inferred:
-    low, high = float(min(known)), float(max(known))
-    span = max(high - low, 1e-9 * max(abs(low), abs(high)), 1e-12)
-    low, high = low - span, high + span
-    notes.append(
-        f"{what} numbers: treated as a vector in [{low:g}, {high:g}], loss {loss} (--low and --high set the range); "
-        f"the first {rows} rows, which say so, are learned but not judged, and values outside are moved to the ends"
-    )
-    return Inferred(loss, low, high, warmed=True)
 
 
 def _kind(cells: list[Any]) -> str:

@@ -23,7 +23,7 @@ UNIVERSAL_TAGS = [
 """The tags of Universal Dependencies."""
 
 SUBSETS = ("F1", "SubsetHamming", "Jaccard", "SubsetZeroOne", "PrecisionAtK")
-NUMBERS = ("Squared", "Pinball", "Huber")
+NUMBERS = ("Squared", "Absolute", "Pinball", "Huber")
 RANKINGS = ("Kendall", "Spearman", "Footrule", "PositionHamming")
 SHARES = ("SimplexL2", "Hellinger", "TotalVariation", "OrderedWasserstein", "Sphere", "SphereGeodesic")
 """Losses on one number a column."""
@@ -84,10 +84,11 @@ def make_labels(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     if name == "NDCG":
         return LabelFormat(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
     if name == "SequenceHamming":
-        return LabelFormat(losses.SequenceHamming(len(columns), _classes(name, schema)), tuple)
+        return LabelFormat(losses.SequenceHamming(len(columns), _listed(schema)), tuple)
     require_one(name, columns)
     if name == "Ordinal":
-        return LabelFormat(losses.Ordinal(levels(schema.levels or schema.classes, "Ordinal")), lambda cells: cells[0])
+        text = schema.levels or schema.classes
+        return LabelFormat(losses.Ordinal(levels(text) if text else None), lambda cells: cells[0])
     return LabelFormat(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
 
 
@@ -96,7 +97,7 @@ def _grouped(name: str, columns: list[str], schema: Schema) -> LabelFormat:
         return LabelFormat(losses.Documents(schema.k or 10), as_floats)
     if name == "DependencyTree":
         return LabelFormat(losses.DependencyTree(), lambda cells: tuple(text_cell(str(cell)) for cell in cells))
-    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _classes("Sequence", schema)
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _listed(schema)
     return LabelFormat(losses.Sequence(alphabet), tuple)
 
 
@@ -110,37 +111,36 @@ def _costly(name: str, columns: list[str], schema: Schema) -> LabelFormat:
 
 
 def _subsets(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    listed = _listed(schema)
-    names: Sequence[Any] = columns if len(columns) > 1 or not listed else listed
+    names: Sequence[Any] | None = columns if len(columns) > 1 else _listed(schema)
     if len(columns) == 1 and schema.n_labels:
         names = range(schema.n_labels)
-    places = {n: i for i, n in enumerate(names)}
+    if names is None and name == "PrecisionAtK":
+        raise ReadError("PrecisionAtK needs all the labels that there are: --classes a,b,c, or --n-labels.")
 
-    def of(cells: list[Any]) -> frozenset[int]:
-        if len(cells) == 1 and isinstance(cells[0], (list, tuple, str)):
-            return _members(cells[0], places)
+    def of(cells: list[Any]) -> frozenset[Any]:
+        if len(columns) == 1:
+            return _members(cells[0])
         for column, cell in zip(columns, cells, strict=True):
             if cell not in (0, 1):
                 raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
-        return frozenset(i for i, cell in enumerate(cells) if cell)
+        return frozenset(column for column, cell in zip(columns, cells, strict=True) if cell)
 
     more = {"k": schema.k or 1} if name == "PrecisionAtK" else {}
-    return LabelFormat(
-        getattr(losses, name)(len(names), **more), of, lambda z: None if z is None else [names[i] for i in sorted(z)]
-    )
+    loss = getattr(losses, name)(None if names is None else list(names), **more)
+    order = {} if names is None else {label: i for i, label in enumerate(names)}
+    return LabelFormat(loss, of, lambda z: None if z is None else sorted(z, key=lambda v: (order.get(v, 0), str(v))))
 
 
-def _members(cell: Any, places: dict[Any, int]) -> frozenset[int]:
-    items = [text_cell(part) for part in cell.split(",") if part.strip()] if isinstance(cell, str) else cell
-    unknown = [item for item in items if item not in places]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is not a known label: list all of them with --classes, or --n-labels")
-    return frozenset(places[item] for item in items)
+def _members(cell: Any) -> frozenset[Any]:
+    """The labels of a cell: a list, or a text with commas."""
+    if isinstance(cell, str):
+        cell = [text_cell(part) for part in cell.split(",") if part.strip()]
+    return frozenset(cell) if isinstance(cell, (list, tuple)) else frozenset([cell])
 
 
 def _numbers(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    if schema.low is None or schema.high is None:
-        raise ReadError(f"{name} needs the range of y: --low and --high.")
+    if (schema.low is None) != (schema.high is None):
+        raise ReadError("--low and --high go together: give both, or neither to learn the range of y.")
     more = {"quantile": schema.quantile} if name == "Pinball" else {}
     return LabelFormat(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
 
@@ -159,14 +159,12 @@ def _angles(name: str, columns: list[str], schema: Schema) -> LabelFormat:
     )
 
 
-def levels(text: str | None, name: str) -> list[Any]:
+def levels(text: str) -> list[Any]:
     """Levels as written: `1..5`, or a list from the lowest to the highest.
 
-    >>> levels("1..4", "Ordinal"), levels("low,high", "Ordinal")
+    >>> levels("1..4"), levels("low,high")
     ([1, 2, 3, 4], ['low', 'high'])
     """
-    if not text:
-        raise ReadError(f"{name} needs the levels, from the lowest: --levels 1..5, or --levels low,middle,high.")
     first, dots, last = text.partition("..")
     if dots:
         try:
@@ -178,13 +176,6 @@ def levels(text: str | None, name: str) -> list[Any]:
 
 def _listed(schema: Schema) -> list[Any] | None:
     return [text_cell(part) for part in split(schema.classes)] if schema.classes else None
-
-
-def _classes(name: str, schema: Schema) -> list[Any]:
-    listed = _listed(schema)
-    if not listed:
-        raise ReadError(f"{name} needs all the symbols that there are: --classes a,b,c.")
-    return listed
 
 
 def require_one(name: str, columns: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
@@ -34,7 +33,7 @@ class Stream:
 
     def __init__(self, table: Table, schema: Schema) -> None:
         self.table, self.schema = table, schema
-        self.notes, self.skipped, self.clipped = list(table.notes), 0, 0
+        self.notes, self.skipped = list(table.notes), 0
         records = self._counted(self._ordered())
         self._used = self._read = self._done = 0
         sample = list(islice(records, min(SAMPLE, schema.limit or SAMPLE)))
@@ -107,15 +106,10 @@ class Stream:
             if schema.group:
                 raise ReadError(f"--group goes with documents, sequence and dependencytree, not {schema.loss}.")
             self.group = None
-        head = len(sample) if len(sample) == SAMPLE else max(1, len(sample) // 5)
         known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
         given = (schema.levels or schema.classes) if asked == "Ordinal" else schema.low is not None
-        found = infer_loss(self.y, known, head, bool(self.group), asked, [] if given else self.notes)
-        self._range: tuple[Any, Any] | None = None
-        self._head = 0
-        if not given and found.warmed:
-            schema = replace(schema, low=found.low, high=found.high, levels=found.levels or schema.levels)
-            self._range, self._head = (found.low, found.high), head
+        found = infer_loss(self.y, known, bool(self.group), asked, [] if given else self.notes)
+        self._head = 0 if given else found.not_judged
         self.labels = make_labels(found.loss, self.y, schema)
 
     def _with_lags(self, sample: list[Record]) -> list[Record]:
@@ -177,11 +171,6 @@ class Stream:
         return record.cells.get(name, 0 if self.table.sparse else None)
 
     def _label(self, cells: list[Any], record: Record) -> Any:
-        if self._range:
-            low, high = self._range
-            moved = [min(max(cell, low), high) if isinstance(cell, (int, float)) else cell for cell in cells]
-            self.clipped += moved != cells
-            cells = moved
         try:
             return self.labels.loss.check(self.labels.of(cells))
         except (ValueError, TypeError) as error:
@@ -200,7 +189,7 @@ class Stream:
         """How far the records have been used, and what has been learned of them."""
         counts = {"used": self._used, "pulled": self._read, "done": self._done}
         standardiser = self._inputs.standardiser
-        seen = {"skipped": self.skipped, "clipped": self.clipped, "scale": standardiser and standardiser.state()}
+        seen = {"skipped": self.skipped, "scale": standardiser and standardiser.state()}
         return {**counts, **seen, "digest": self.table.digest()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -219,6 +208,6 @@ class Stream:
             )
         self._records = chain(ahead, self._records)
         self._used, self._done = used, state["done"]
-        self.skipped, self.clipped = state["skipped"], state["clipped"]
+        self.skipped = state["skipped"]
         if self._inputs.standardiser:
             self._inputs.standardiser.restore(state["scale"])
