@@ -308,7 +308,7 @@ def test_sentences(run):
     words = {"the": "DET", "cat": "NOUN", "dog": "NOUN", "sleeps": "VERB"}
     sentences = ["the cat sleeps", "the dog sleeps", "cat sleeps"] * 10
     text = "\n\n".join("\n".join(f"{w} {words[w]}" for w in s.split()) for s in sentences)
-    code, out, err = run(text, "--classes", "DET,NOUN,VERB", "--json", name="a.conll")
+    _, out, _ = run(text, "--classes", "DET,NOUN,VERB", "--json", name="a.conll")
     result = json.loads(out)
     assert result["rounds"] == 30
     assert result["mean_loss"] < 0.2 < result["baselines"]["most-frequent"]
