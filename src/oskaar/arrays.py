@@ -154,6 +154,10 @@ class Growing:
     def __getstate__(self) -> dict[str, Any]:
         return {"_buffer": self.view.copy(), "shape": self.shape}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Growing:
+        """With its room: the last bits of products depend on where rows begin."""
+        return Growing.in_buffer(self._buffer.copy(), self.shape)
+
 
 def require_growing(rows: int | None, *parts: Any) -> None:
     """Refuse parts of a state that are not growing matrices of so many rows; None is any number."""
@@ -199,3 +203,8 @@ class Sheet:
 
     def __reduce__(self) -> tuple[type[Sheet], tuple[Array]]:
         return Sheet, (self.view.copy(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sheet:
+        """With its room: the last bits of products depend on where rows begin."""
+        (n, p), buffer = self.view.shape, self._buffer.copy()
+        return Sheet(buffer[:n, :p], buffer)

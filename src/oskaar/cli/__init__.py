@@ -1,4 +1,4 @@
-"""The command line: `oskaar replay FILE`, `compare`, `inspect`, `losses`, `demo`.
+"""The command line: `oskaar replay FILE`, `compare`, `inspect`, `losses`, `demo`, `serve`.
 
 Standard output is for results, standard error for messages and progress. Exit codes: 0, 2 for input that cannot be
 used (one sentence, no traceback without --debug), 130 after control-C with the result so far.

@@ -10,6 +10,7 @@ import json
 import tomllib
 from typing import Any, NoReturn
 
+from oskaar.serve.command import add_options
 from oskaar.tabular.readers.base import MAX_LINE
 
 
@@ -78,7 +79,9 @@ def parser() -> Parser:
     inspect.add_argument("file", help="the checkpoint; nothing in it is executed")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
-    for command in (replay, compare, inspect, losses, demo):
+    serve = commands.add_parser("serve", help="many streams over HTTP, durable: labels come late, nothing is lost")
+    add_options(serve)
+    for command in (replay, compare, inspect, losses, demo, serve):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
         command.add_argument("--debug", action="store_true", help="show where an error came from")
     return top

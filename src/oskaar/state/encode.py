@@ -150,7 +150,8 @@ class Encoder:
         return {"csr": [type(thing).__name__ == "csr_matrix", [int(n) for n in thing.shape], *parts]}
 
     def _roomy(self, kind: str, view: np.ndarray[Any, Any], capacity: tuple[int, ...]) -> dict[str, Any]:
-        rows, columns = room(view.shape, capacity)
+        have = (usual_rows(view.shape[0]), capacity[1]) if kind == "growing" else capacity
+        rows, columns = room(view.shape, have)
         self.bytes += view.itemsize * (rows * columns - view.size)
         return {kind: [self._member(view), rows, columns]}
 
@@ -163,6 +164,18 @@ def room(shape: tuple[int, ...], have: tuple[int, ...]) -> tuple[int, int]:
         max(shape[0], min(have[0], max(16, 2 * shape[0]))),
         max(shape[1], min(have[1], 2 * shape[1])),
     )
+
+
+def usual_rows(rows: int) -> int:
+    """The room that rows one by one would have made: a learner that dropped rows is the same bytes as one resumed.
+
+    >>> usual_rows(17)
+    24
+    """
+    room = 16
+    while room < rows:
+        room = 3 * room // 2
+    return room
 
 
 def _sparse_kinds() -> tuple[type, ...]:

@@ -1,0 +1,5 @@
+"""`oskaar serve`: see `oskaar.serve.command`."""
+
+from oskaar.serve.command import run
+
+__all__ = ["run"]

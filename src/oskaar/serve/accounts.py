@@ -1,0 +1,181 @@
+"""What a page shows of a stream beside its learner: losses over time, baselines, open tickets, the last rounds.
+
+Everything follows from the operations, so that it is the same after a recovery, and is bounded in memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from oskaar.losses import Loss
+from oskaar.reports.blocks import Blocks, rolling, running
+from oskaar.serve.operations import encode
+from oskaar.serve.values import to_json, to_label
+
+CURVE, RECENT, LAST, DISTINCT = 256, 100, 20, 1000
+"""Points of a curve; rounds of the loss now; rounds that are shown; labels that are counted for the majority."""
+
+SHOWN = 8
+"""Values of x in the list of the last rounds."""
+
+NAMES = ["loss", "repeat-last", "majority"]
+
+
+class Baselines:
+    """The last label, and the most frequent one, as answers; off where labels are no answers or too many."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+        self.last: Any = None
+        self.most: Any = None
+        self.counts: dict[str, int] = {}
+        self.top = 0
+        self.on = True
+        self.counting = True
+
+    def answers(self, x: Any) -> list[Any]:
+        """Repeat-last's and majority's; None where there is none."""
+        found = [self.last, self.most if self.counting else None]
+        if self.loss.parts and self.on:
+            try:
+                return [None if z is None else self.loss.repeated(z, len(x)) for z in found]
+            except Exception:
+                self.on = False
+        return found if self.on else [None, None]
+
+    def judged(self, answers: list[Any], y: Any) -> list[float]:
+        """What the answers cost; 1 before there is one, as they have none to give."""
+        if not self.on:
+            return [0.0, 0.0]
+        try:
+            return [1.0 if z is None else float(self.loss(z, y)) for z in answers]
+        except Exception:  # labels of this loss are no answers
+            self.on = False
+            return [0.0, 0.0]
+
+    def learn(self, y: Any) -> None:
+        """A label that came."""
+        for part in y if self.loss.parts else [y]:
+            self.last = part
+            if not self.counting:
+                continue
+            key = encode(to_json(part)).decode()
+            self.counts[key] = self.counts.get(key, 0) + 1
+            if self.counts[key] >= self.top:
+                self.most, self.top = part, self.counts[key]
+            if len(self.counts) > DISTINCT:
+                self.counting, self.counts, self.most = False, {}, None
+
+
+class Accounts:
+    """The figures of one stream."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+        self.blocks = Blocks(NAMES, CURVE)
+        self.now: deque[list[float]] = deque(maxlen=RECENT)
+        self.recent: deque[dict[str, Any]] = deque(maxlen=LAST)
+        self.open: dict[int, list[Any]] = {}
+        """Of each open ticket: when it was asked, x as it is shown, the answer, and those of the baselines."""
+        self.asked = self.refused = self.forgotten = 0
+        self.baselines = Baselines(loss)
+
+    def ask(self, ticket: int, when: float, x: Any, z: Any) -> None:
+        """A ticket was given with the answer z, as JSON."""
+        self.asked += 1
+        self.open[ticket] = self.question(when, x, z)
+
+    def question(self, when: float, x: Any, z: Any) -> list[Any]:
+        """What is kept of a question until its label comes."""
+        return [when, _shown(x), z, *self.baselines.answers(x)]
+
+    def tell(self, asked: list[Any], y: Any, cost: float, row: dict[str, Any]) -> None:
+        """A round was learned that cost so much; y is the label as the loss has it, `row` what is shown of it."""
+        when, x, z, *answers = asked
+        costs = [cost, *self.baselines.judged(answers, y)]
+        self.blocks.add(np.array(costs)[:, None])
+        self.now.append(costs)
+        self.recent.append({"asked": when, "x": x, "z": z, "loss": cost, **row})
+        self.baselines.learn(y)
+
+    def forget(self, ticket: int) -> None:
+        """A ticket was closed."""
+        self.forgotten += 1
+        del self.open[ticket]
+
+    def age(self) -> float | None:
+        """Seconds since the oldest open ticket was given, by the clock, which may have jumped; None for no ticket."""
+        if not self.open:
+            return None
+        return max(0.0, time.time() - float(next(iter(self.open.values()))[0]))
+
+    def figures(self) -> dict[str, Any]:
+        """What the page draws."""
+        shown = NAMES[: 1 + 2 * self.baselines.on]
+        if self.baselines.on and not self.baselines.counting:
+            shown = NAMES[:2]
+        ends = self.blocks.ends
+        counts = np.diff(ends, prepend=0)
+        window = max(1, len(ends) // 12)
+        sums = {name: self.blocks[name] for name in shown}
+        return {
+            "rounds": ends.tolist(),
+            "mean": {name: running(each, counts).round(6).tolist() for name, each in sums.items()},
+            "rolling": {name: rolling(each, counts, window).round(6).tolist() for name, each in sums.items()},
+            "now": {name: float(np.mean([row[i] for row in self.now])) for i, name in enumerate(shown) if self.now},
+            "recent": list(self.recent),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON knows them."""
+        b = self.baselines
+        return {
+            "blocks": self.blocks.to_dict(),
+            "now": list(self.now),
+            "recent": list(self.recent),
+            "open": [[ticket, *row[:3], *map(to_json, row[3:])] for ticket, row in self.open.items()],
+            "counts": [self.asked, self.refused, self.forgotten],
+            "baselines": [to_json(b.last), to_json(b.most), b.counts, b.on, b.counting],
+        }
+
+    @classmethod
+    def from_dict(cls, loss: Loss, data: dict[str, Any]) -> Accounts:
+        """The inverse of `to_dict`."""
+
+        def label(y: Any) -> Any:
+            return None if y is None else loss.check(to_label(loss, y))
+
+        found = cls(loss)
+        found.blocks = Blocks.from_dict(data["blocks"])
+        found.now.extend(data["now"])
+        found.recent.extend(data["recent"])
+        found.asked, found.refused, found.forgotten = data["counts"]
+        b = found.baselines
+
+        def part(y: Any) -> Any:
+            return to_label(getattr(loss, "row", loss), y) if loss.parts else label(y)
+
+        last, most, b.counts, b.on, b.counting = data["baselines"]
+        b.last, b.most = part(last), part(most)
+        b.top = max(b.counts.values(), default=0)
+        found.open = {ticket: [*row[:3], *map(label, row[3:])] for ticket, *row in data["open"]}
+        return found
+
+    def copied(self) -> Accounts:
+        """A copy; what its containers hold is never changed."""
+        other = copy.copy(self)
+        other.blocks, other.baselines = copy.deepcopy(self.blocks), copy.copy(self.baselines)
+        other.baselines.counts = dict(self.baselines.counts)
+        other.now, other.recent, other.open = self.now.copy(), self.recent.copy(), dict(self.open)
+        return other
+
+
+def _shown(x: Any) -> Any:
+    if isinstance(x, dict):
+        return dict(list(x.items())[:SHOWN])
+    return x[:SHOWN] if isinstance(x, list) else x

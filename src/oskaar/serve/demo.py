@@ -1,0 +1,72 @@
+"""`oskaar serve --demo`: a made-up stream runs into the service, so that there is something to see.
+
+Questions come a few times a second; labels come late, some never, and what they mean changes now and then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from typing import Any
+
+import numpy as np
+
+from oskaar.serve.client import Client
+from oskaar.serve.errors import Conflict, ServeError
+
+NAME, COLOURS = "demo", ["red", "green", "blue", "grey"]
+CHANGE = 400
+"""Rounds between two changes."""
+
+
+class Demo:
+    """A thread that asks and tells until it is told to stop."""
+
+    def __init__(self, url: str, token: str | None, pause: float = 0.15) -> None:
+        self._learner = Client(url, token, NAME, retries=60)
+        self._pause = pause
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
+
+    def __enter__(self) -> Demo:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self._create()
+            self._ask_and_tell()
+        except (ServeError, OSError):
+            if not self._stop.is_set():
+                raise
+
+    def _create(self) -> None:
+        learner = {"name": "OSKAAR", "budget": 64, "lam": 0.5}
+        with contextlib.suppress(Conflict):  # one of that name is there: go on with it
+            self._learner.create({"name": "ZeroOne", "classes": COLOURS}, learner)
+
+    def _ask_and_tell(self) -> None:
+        rng, waiting = np.random.default_rng(), list[tuple[int, str]]()
+        t = self._learner.rounds
+        while not self._stop.wait(self._pause):
+            x = rng.normal(size=3).round(3)
+            ticket, _ = self._learner.ask({"width": x[0], "height": x[1], "weight": x[2]})
+            waiting.append((ticket, _label(x, t // CHANGE)))
+            if len(waiting) > 5:
+                self._tell(*waiting.pop(rng.integers(len(waiting))))
+                t += 1
+
+    def _tell(self, ticket: int, y: str) -> None:
+        if random.random() < 0.03:
+            self._learner.forget(ticket)
+        else:
+            self._learner.tell(ticket, y)
+
+
+def _label(x: Any, phase: int) -> str:
+    weights = np.random.default_rng(phase % 3).normal(size=(3, len(COLOURS)))
+    return COLOURS[int(np.argmax(x @ weights))]

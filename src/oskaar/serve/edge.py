@@ -1,0 +1,128 @@
+"""What every request goes through: limits on who may ask, headers of every answer, counts and the access log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from oskaar.serve.errors import ServeError, TooLarge, Unauthorised
+from oskaar.serve.metrics import Requests
+from oskaar.serve.operations import error_body
+from oskaar.serve.service import Service
+from oskaar.serve.tokens import Tokens
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"geolocation=(), camera=(), microphone=()"),
+]
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Edge:
+    """The outermost layer of the application (ASGI)."""
+
+    def __init__(self, app: App, service: Service, requests: Requests, access_log: bool) -> None:
+        self.app, self.service, self.requests, self.access_log = app, service, requests, access_log
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def sending(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        finally:
+            seconds = time.perf_counter() - started
+            route = scope.get("route_name", "other")
+            self.requests.add(route, status, seconds)
+            if self.access_log:
+                self._log(scope, route, status, seconds)
+
+    def _log(self, scope: Any, route: str, status: int, seconds: float) -> None:
+        client = scope.get("client") or ("",)
+        more = {
+            "method": scope["method"],
+            "path": scope["path"][:200],
+            "status": status,
+            "ms": round(1000 * seconds, 2),
+            "token": scope.get("token_name"),
+            "client": client[0],
+        }
+        self.service.say("info", route, **more)
+
+
+class Gate:
+    """Whether a request may come in: tokens, and pages of other sites that a browser is made to speak for."""
+
+    def __init__(self, tokens: Tokens, hosts: tuple[str, ...]) -> None:
+        self.tokens, self.hosts = tokens, hosts
+
+    def let_in(self, request: Request, scope: str, stream: str | None) -> None:
+        """Raise where it may not; note who it is."""
+        headers = request.headers
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self.tokens and _name(host) not in self.hosts:
+            raise Unauthorised(
+                f"the host {host!r:.100} is not this service: give --host-name, or use a token.", "host", 403
+            )
+        if origin is not None and origin.partition("://")[2] != host:
+            raise Unauthorised("requests of other sites are refused.", "origin", 403)
+        request.scope["token"] = token = self.tokens.bearer(headers.get("authorization"), scope, stream)
+        request.scope["token_name"] = token.name
+
+
+def _name(host: str) -> str:
+    """A host without its port.
+
+    >>> _name("127.0.0.1:8000"), _name("[::1]:8000")
+    ('127.0.0.1', '[::1]')
+    """
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body of a request, if it is not too large."""
+    length = request.headers.get("content-length", "0")
+    parts, size = [], int(length) if length.isdecimal() else 0
+    if size <= most:
+        size = 0
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                break
+    if size > most:
+        raise TooLarge(f"a body may have {most} bytes: send several requests.", "body")
+    return b"".join(parts)
+
+
+def failed(error: ServeError) -> Response:
+    """An error as a response."""
+    headers = {} if error.retry_after is None else {"retry-after": str(max(1, round(error.retry_after)))}
+    if error.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return Response(error_body(error), error.status, headers, "application/json")

@@ -1,0 +1,301 @@
+"""One stream of a service: operations come in, are logged, then applied one after the other.
+
+    submit (event loop) -> Writer: on disk -> `durable` -> a thread of the pool: Core.apply -> the answer
+
+An operation is applied only after it is on disk, so that memory never knows more than the log. One thread at a time
+works for a stream; predictions ask the learner directly, between two rounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from oskaar.serve.checkpoints import Checkpoints, recovered
+from oskaar.serve.core import Broken, Core
+from oskaar.serve.errors import Conflict, NotFound, Refused, ServeError, TooBusy, Unavailable
+from oskaar.serve.operations import Answer, Operation, error_body
+from oskaar.serve.schema import StoreError
+from oskaar.serve.store import Saved
+
+if TYPE_CHECKING:
+    from oskaar.serve.service import Service
+
+TURN, WEIGHED = 32, 256
+"""Operations in a turn before answers go out; operations between two looks at the memory of the learner."""
+
+OVERHEAD = 64
+"""Bytes that an operation takes in the log beside its body."""
+
+
+@dataclass(slots=True)
+class Task:
+    """Something to do with a stream between two operations."""
+
+    function: Callable[[Any], Any]
+    load: bool
+    done: Future[Any] = field(default_factory=Future)
+
+
+class Stream:
+    """A stream, in memory or not."""
+
+    def __init__(self, service: Service, saved: Saved) -> None:
+        self.service = service
+        self.id, self.name, self.spec, self.created = saved.id, saved.name, saved.spec, saved.created
+        self.logged, self.log_bytes = saved.last, saved.log_bytes
+        self.applied = saved.last
+        """The last operation that had its turn."""
+        self.core: Core | None = None
+        self.rounds, self.total_loss, self.open_tickets = _totals(saved.accounts)
+        self.problem: str | None = None
+        """Why the stream cannot be used: its log or its checkpoint is damaged."""
+        self.closed = False
+        self.waiting = 0
+        self.bytes = 0
+        self.used = time.monotonic()
+        self.checkpoints = Checkpoints(self, saved.seq, saved.file)
+        self._inflight: dict[str, Operation] = {}
+        self._pending: deque[Operation | Task] = deque()
+        self._lock = threading.Lock()
+        self._working = False
+        self._leaving = False
+        self._weighed = 0
+
+    # ---------------------------------------------------------------- the event loop's side
+
+    async def submit(self, operations: list[Operation]) -> list[Answer]:
+        """Log and apply operations, in this order; or answer those that were answered before."""
+        keys = [operation.key for operation in operations if operation.key is not None]
+        if len(set(keys)) != len(keys):
+            raise Refused("the idempotency keys of a batch must differ.", "key")
+        if keys and self.core is None and self.applied > self.checkpoints.seq:
+            await self.loaded()  # which keys were used is in the log
+        answers: list[Answer | asyncio.Future[Answer] | None] = [self._known(o) for o in operations]
+        new = [o for o, known in zip(operations, answers, strict=True) if known is None]
+        if new:
+            self._require_room(new)
+            for operation in new:
+                operation.future = self.service.loop.create_future()
+                if operation.key is not None:
+                    self._inflight[operation.key] = operation
+            self.waiting += len(new)
+            self.used = time.monotonic()
+            self.service.writer.put([(self, operation) for operation in new])
+        waits = [o.future if known is None else known for o, known in zip(operations, answers, strict=True)]
+        return [each if isinstance(each, Answer) else await asyncio.shield(each) for each in waits]
+
+    def _known(self, operation: Operation) -> Answer | asyncio.Future[Answer] | None:
+        """What was answered, or will be, to an earlier request with the same idempotency key."""
+        if operation.key is None:
+            return None
+        earlier = self._inflight.get(operation.key)
+        if earlier is not None:
+            self._require_same(operation, earlier.digest)
+            future: asyncio.Future[Answer] = earlier.future
+            return future
+        found = None if self.core is None else self.core.answers.get(operation.key)
+        if found is not None:
+            self._require_same(operation, found[0])
+            return found[1]
+        stored = self.service.store.answer(self.id, operation.key) if self.checkpoints.seq else None
+        if stored is None:
+            return None
+        self._require_same(operation, stored[0])
+        return stored[1]
+
+    def _require_same(self, operation: Operation, digest: bytes) -> None:
+        if operation.digest != digest:
+            raise Conflict(f"the idempotency key {operation.key!r} was used for another request.", "key")
+
+    def _require_room(self, new: list[Operation]) -> None:
+        limits = self.service.limits
+        self.require_usable()
+        if self.waiting + len(new) > limits.waiting:
+            raise TooBusy(
+                f"{self.waiting} operations of this stream wait, the limit is {limits.waiting}.", retry_after=1
+            )
+        if self.service.log_bytes > limits.log:
+            self.service.relieve()
+            raise TooBusy(
+                f"the log has reached its limit of {limits.log} bytes: a checkpoint is due.", "log", retry_after=5
+            )
+        if self.bytes > limits.stream_memory and any(operation.kind != "forget" for operation in new):
+            raise Conflict(
+                f"the learner takes {self.bytes} bytes and may take {limits.stream_memory}: it still "
+                "predicts, and learns no more. Make a stream with a budget.",
+                "memory",
+            )
+
+    def require_usable(self) -> None:
+        """Refuse where there is nothing to work with."""
+        if self.closed:
+            raise NotFound(f"there is no stream {self.name!r} any more.")
+        if self.service.closing:
+            raise Unavailable("the service is shutting down.", "closing", retry_after=2)
+        if self.problem is not None:
+            raise Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged")
+
+    async def do(self, function: Callable[[Core], Any]) -> Any:
+        """Something with the stream in memory, between two operations."""
+        self.require_usable()
+        self.used = time.monotonic()
+        return await asyncio.wrap_future(self.later(function))
+
+    async def loaded(self) -> Core:
+        """The stream in memory, to read from."""
+        self.require_usable()
+        self.used = time.monotonic()
+        core: Core = self.core or await self.do(lambda core: core)
+        return core
+
+    # ---------------------------------------------------------------- the writer's side
+
+    def durable(self, operations: list[Operation]) -> None:
+        """These operations are on disk: apply them."""
+        self._queue(operations)
+
+    def failed(self, operations: list[Operation], error: ServeError) -> None:
+        """These operations are not on disk."""
+        self.service.deliver(self, [(operation, Answer(error.status, error_body(error))) for operation in operations])
+
+    def later(self, function: Callable[[Any], Any], load: bool = True) -> Future[Any]:
+        """Something with the stream in memory, when its turn comes; without `load`, with None if it is not there."""
+        task = Task(function, load)
+        self._queue([task])
+        return task.done
+
+    def _queue(self, items: list[Any]) -> None:
+        with self._lock:
+            self._pending.extend(items)
+            if self._working:
+                return
+            self._working = True
+        self.service.workers.submit(self._work)
+
+    # ---------------------------------------------------------------- the worker's side
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._pending:
+                    self._working = False
+                    return
+                items = [self._pending.popleft() for _ in range(min(TURN, len(self._pending)))]
+            answers: list[tuple[Operation, Answer]] = []
+            started = time.perf_counter()
+            for item in items:
+                if isinstance(item, Operation):
+                    answers.append((item, self._applied(item)))
+                else:
+                    self._called(item)
+            if answers:
+                self._count()
+                self.service.deliver(self, answers)
+                self.checkpoints.spent += time.perf_counter() - started
+                self._look()
+
+    def _applied(self, operation: Operation) -> Answer:
+        try:
+            core = self._in_memory()
+            self.applied = operation.seq
+            answer = core.apply(operation)
+            self.log_bytes += len(operation.body) + OVERHEAD
+            self.checkpoints.waiting += 1
+            return answer
+        except Broken as error:
+            self.core = None
+            problem = Unavailable(
+                f"operation {operation.seq} of {self.name!r} failed: {error}.", "failed", retry_after=5
+            )
+        except Exception as error:
+            self.core = None
+            self.problem = self.problem or f"operation {operation.seq}: {type(error).__name__}: {error}"
+            problem = Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged")
+        self.applied = operation.seq
+        return Answer(problem.status, error_body(problem))
+
+    def _called(self, task: Task) -> None:
+        try:
+            task.done.set_result(task.function(self._in_memory() if task.load else self.core))
+        except BaseException as error:
+            task.done.set_exception(error)
+
+    def _in_memory(self) -> Core:
+        """The stream after its last operation, out of the store where it is not in memory."""
+        if self.core is not None:
+            return self.core
+        try:
+            core = recovered(self.service.store, self.id, self.applied)
+        except Broken:
+            raise
+        except Exception as error:
+            self.problem = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+            self.service.say("error", f"stream {self.name!r} cannot be used: {self.problem}")
+            raise Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged") from error
+        self.checkpoints.waiting = core.seq - self.checkpoints.seq
+        self.core = core
+        self._weigh()
+        self._count()
+        return core
+
+    def _count(self) -> None:
+        if self.core is not None:
+            learner = self.core.learner
+            self.rounds, self.total_loss = learner.rounds, float(learner.total_loss)
+            self.open_tickets = len(self.core.accounts.open)
+
+    def _look(self) -> None:
+        self._weighed += 1
+        if self._weighed % (WEIGHED // TURN) == 0:
+            self._weigh()
+        self.checkpoints.consider()
+
+    def _weigh(self) -> None:
+        if self.core is not None:
+            self.bytes = int(self.core.learner.cost().bytes)
+            self.service.balance()
+
+    def checkpointed(self, core: Core) -> None:
+        """Start a checkpoint, where there is something to write."""
+        self.checkpoints.consider(force=True)
+
+    def evict(self) -> None:
+        """Leave memory when there is nothing to do, with everything on disk."""
+        if not self._leaving:
+            self._leaving = True
+            self.later(self._evicted, load=False)
+
+    def _evicted(self, core: Core | None) -> None:
+        self._leaving = False
+        if core is not None and not self.waiting and not self._pending and self.checkpoints.now(core):
+            self.core, self.bytes = None, 0
+
+
+class _Blocks(msgspec.Struct):
+    rounds: int
+    sums: dict[str, list[float]]
+
+
+class _Accounts(msgspec.Struct):
+    blocks: _Blocks
+    open: list[msgspec.Raw]
+
+
+def _totals(accounts: bytes | None) -> tuple[int, float, int]:
+    """Rounds, loss and open tickets of a stream that is not in memory."""
+    if accounts is None:
+        return 0, 0.0, 0
+    try:
+        found = msgspec.json.decode(accounts, type=_Accounts)
+    except msgspec.DecodeError:  # `recovered` says so when the stream is used
+        return 0, 0.0, 0
+    return found.blocks.rounds, sum(found.blocks.sums["loss"]), len(found.open)
