@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__`: `homes` maps each file of the package to its names.
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package; its stub, `__init__.pyi`, says where each name is.
 
-    >>> get = lazily("oskaar.losses", {"fscore": "F1 SizeSpace"})
-    >>> get("F1").__name__
-    'F1'
+    >>> get, _, names = lazy("oskaar.theory")
+    >>> get("Capacity").__module__, names[:2]
+    ('oskaar.theory.capacity', ['Capacity', 'DimensionSketch'])
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    stub = ast.parse(pkgutil.get_data(package, "__init__.pyi") or b"")
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
-        if name not in home_of:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return get
+    return get, lambda: sorted(homes), sorted(homes)
