@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
 from oskaar import checks, features, kernels
-from oskaar.features.splitmix import mix
+from oskaar.splitmix import mix
 from oskaar.inputs import DictStore
 
 GAUSSIAN = kernels.Gaussian(1.5) + 1.0

@@ -3,14 +3,18 @@
 A round brings one row (or, for losses on parts, a block of rows). A row is a sequence of numbers, a scipy
 sparse row, a dict of named numbers, or any object that the kernel takes. The first row fixes the kind;
 `parse` only checks and converts, `append` alone changes the store.
+
+Inputs with a schema read rows by it (`oskaar.schema`): named rows, frames, texts, times and gaps become numbers.
+Blocks then hold the rows as they came too (`raw`), so that they can be read anew.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -19,21 +23,65 @@ import numpy as np
 from oskaar.arrays import Array, Growing, Rows, require_growing
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import shorten
-from oskaar.rows import nbytes, pick, rows_between, widened
+from oskaar.rows import MixedRows, count, nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_count, require_kind, saved
+from oskaar.schema import Schema
+from oskaar.schema.cells import plain as plain_cell
+from oskaar.schema.schema import require_names
+from oskaar.schema.tables import (
+    Columns,
+    Records,
+    Table,
+    frame_names,
+    is_frame,
+    joined,
+    mapping_of,
+    of_frame,
+    of_mappings,
+    plain_column,
+)
 
 
+@saved("rows/block")
 @dataclass(frozen=True)
 class Block:
-    """n checked rows; `names` are the columns of dict rows, with those that these rows add."""
+    """n checked rows; `names` are the columns of dict rows, with those that these rows add.
+
+    raw: the rows before a schema read them, where they may be read anew. A block of many rounds has only these.
+    """
 
     rows: Rows
     n: int
     names: dict[Any, int] | None = None
+    raw: Table | None = None
+    schema: Schema | None = None
+    columns: list[Any] | None = None
+    """Of a frame that no schema reads."""
 
     def part(self, lo: int, hi: int) -> Block:
         """Rows lo..hi-1."""
-        return Block(self.rows[lo:hi], hi - lo, self.names)
+        raw = None if self.raw is None else self.raw.part(lo, hi)
+        return Block(pick(self.rows, slice(lo, hi)), hi - lo, self.names, raw, self.schema, self.columns)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a schema has made numbers of the rows, or none was needed."""
+        return not isinstance(self.rows, (Records, Columns))
+
+    def numbers(self) -> Block:
+        """The rows as they were read, which stay so."""
+        return replace(self, raw=None)
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_count(self.n, "rows")
+        require_kind(self.raw, (Records, Columns, type(None)), "rows as they came")
+        require_kind(self.schema, (Schema, type(None)), "the schema of a block")
+        if self.raw is not None:
+            require(self.raw.n == self.n and self.schema is not None, "as many rows as came")
+        if self.rows is not None:
+            require(isinstance(self.rows, (list, MixedRows)) or hasattr(self.rows, "shape"), "rows of a block")
+            require(count(self.rows) == self.n, "as many rows as a block has")
 
     def fingerprint(self) -> Any:
         """Equal for equal rows; None where equality is not defined."""
@@ -42,6 +90,8 @@ class Block:
         if isinstance(self.rows, list):
             plain = all(isinstance(x, (str, bytes, int, float)) for x in self.rows)
             return tuple((type(x), repr(x)) for x in self.rows) if plain else None  # 1, 1.0 and True are equal
+        if isinstance(self.rows, MixedRows):
+            return Block(self.rows.dense, self.n).fingerprint(), Block(self.rows.sparse, self.n).fingerprint()
         parts = (self.rows.data, self.rows.indices, self.rows.indptr)
         return self.rows.shape, *(part.tobytes() for part in parts)
 
@@ -183,6 +233,41 @@ class SparseStore(Store):
         require(not len(indices) or (indices.min() >= 0 and indices.max() < self.width), "a column must exist")
 
 
+@saved("rows/mixed")
+class MixedStore(Store):
+    """Rows of numbers and of sparse entries."""
+
+    def __init__(self, width: int, columns: int) -> None:
+        self.dense, self.sparse = DenseStore(width), SparseStore(columns)
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """How many rows there are."""
+        return self.dense.n
+
+    def parse(self, xs: Sequence[Any]) -> Block:
+        """Such rows come from a schema only."""
+        raise TypeError("x must be a row that a schema has read.")
+
+    def append(self, block: Block) -> None:
+        self.dense.append(Block(block.rows.dense, block.n))
+        self.sparse.append(Block(block.rows.sparse, block.n))
+
+    def drop(self, rows: int) -> None:
+        self.dense.drop(rows)
+        self.sparse.drop(rows)
+
+    def rows_for(self, block: Block) -> Rows:
+        """Both parts."""
+        dense, sparse = Block(block.rows.dense, block.n), Block(block.rows.sparse, block.n)
+        return MixedRows(self.dense.rows_for(dense), self.sparse.rows_for(sparse))
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require_kind(self.dense, DenseStore, "the numbers")
+        require(type(self.sparse) is SparseStore and self.sparse.n == self.dense.n, "as many rows in both parts")
+
+
 @saved("rows/dicts")
 class DictStore(SparseStore):
     """Dicts of named features, as in River: names may come and go, an absent one is 0, text is one-hot.
@@ -267,6 +352,7 @@ class Inputs:
 
     keep: False remembers what rows look like, not the rows; compare: False for feature maps in place of kernels;
     names: all that dict rows may have.
+    schema: how rows become numbers, for default kernels; None takes rows as they are.
 
     >>> from oskaar.kernels import Linear
     >>> inputs = Inputs(Linear())
@@ -283,10 +369,13 @@ class Inputs:
         keep: bool = True,
         compare: bool = True,
         names: Sequence[Any] | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.kernels = list(kernels)
-        self.parts, self.keep, self.compare = parts, keep, compare
+        self.parts, self.keep, self.compare, self.schema = parts, keep, compare, schema
         self.store: Store | None = None if names is None else DictStore(names)
+        self.columns: list[Any] | None = None
+        """The columns of the first frame, for rows that no schema reads."""
 
     @property
     def n(self) -> int:
@@ -295,15 +384,32 @@ class Inputs:
 
     @property
     def width(self) -> int | None:
-        """How many numbers a row has; None before the first, and for dicts and objects."""
+        """How many columns a row has; None before the first, and for dicts and objects."""
+        if self.schema is not None and self.schema.rows:
+            return None if self.schema.names == "open" else len(self.schema.columns)
         fixed = isinstance(self.store, (DenseStore, SparseStore)) and not isinstance(self.store, DictStore)
         return self.store.width if fixed else None  # type: ignore[union-attr]
 
     def parse(self, x: Any) -> Block:
         """One round's rows."""
-        if type(x) is np.ndarray and type(self.store) is DenseStore and not self.parts and self.store.fits(x):
-            return Block(x[None].copy(), 1)
+        if type(self.store) is DenseStore and not self.parts:
+            rows = self._plain_row(x)
+            if rows is not None:
+                return rows
         return self._parse_round(self._rows_of(x))
+
+    def _plain_row(self, x: Any) -> Block | None:
+        """A row that is nothing but numbers, in an array or by name, without further ado; None for all others."""
+        schema, store = self.schema, self.store
+        assert isinstance(store, DenseStore)
+        if type(x) is np.ndarray:
+            if not store.fits(x) or not (schema is None or schema.simple):
+                return None
+            rows = x[None].copy()
+            raw = Columns.of_matrix(rows) if schema is not None and not schema.settled else None
+            return Block(rows, 1, None, raw, schema)
+        numbers = schema.numbers(x) if type(x) is dict and schema is not None and schema.settled else None
+        return None if numbers is None else Block(numbers, 1, schema=schema)
 
     def parse_to_keep(self, x: Any) -> tuple[Block, Any]:
         """One round's rows, and what `parse_kept` needs to parse them again later.
@@ -318,6 +424,9 @@ class Inputs:
         array([[0., 1.]])
         """
         rows = self._rows_of(x)
+        if self._reads(rows):
+            table = self._table(rows)
+            return self._read(table), table
         block = self._parse_round(rows)
         if block.names is not None:
             return block, [dict(row) for row in rows]
@@ -325,22 +434,28 @@ class Inputs:
 
     def parse_kept(self, kept: Any) -> Block:
         """The rows that `parse_to_keep` kept, as `parse` would have them now."""
-        return self._parse(kept)
+        return self._read(kept) if isinstance(kept, (Records, Columns)) else self._parse(kept)
 
     def parse_many(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
-        """Many rounds' rows as one block, and where each round ends in it."""
+        """Many rounds' rows as one block, and where each round ends in it; `part` reads them by the schema."""
         if not self.parts:
-            rows = _sliceable(xs)
+            rows = self._many(xs)
+            if self._reads(rows):
+                table = self._table(rows)
+                return Block(table, table.n), np.arange(1, table.n + 1)
             if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype.kind in "biufc" and len(rows):
                 raise ValueError(
                     f"xs must hold one row a round, got a flat array of {len(rows)} numbers. "
                     "Reshape your data: xs.reshape(-1, 1) if each number is a row."
                 )
             return self._parse(rows), np.arange(1, _length(rows) + 1)
-        blocks = [_sliceable(x) for x in xs]
+        blocks = [self._many(x) for x in xs]
         sizes = [_length(b) for b in blocks]
         if 0 in sizes:
             raise ValueError(f"round {sizes.index(0)} has no rows: a round of parts needs at least one.")
+        if blocks and self._reads(blocks[0]):
+            table = joined([self._table(b) for b in blocks])
+            return Block(table, table.n), np.cumsum(sizes, dtype=np.intp)
         return self._parse(_joined(blocks)), np.cumsum(sizes, dtype=np.intp)
 
     def parse_each(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
@@ -351,8 +466,10 @@ class Inputs:
         array([[1.],
                [2.]])
         """
-        rows = _sliceable(xs)
+        rows = xs if self.parts else self._many(xs)
         block, ends = self.parse_many(rows)
+        if not block.is_read:
+            return self._read(block.rows), ends
         known = self.store.names if isinstance(self.store, DictStore) else {}
         if block.names is None or len(block.names) == len(known):
             return block, ends
@@ -364,6 +481,8 @@ class Inputs:
 
     def part(self, block: Block, lo: int, hi: int) -> Block:
         """Rows lo..hi-1 of a block, those before which were appended, without the names that only later rows have."""
+        if not block.is_read:
+            return self._read(block.rows.part(lo, hi))
         if block.names is None:
             return block.part(lo, hi)
         known = self.store.names if isinstance(self.store, DictStore) else {}
@@ -402,6 +521,7 @@ class Inputs:
         if self.store is None:
             self.kernels = self.chosen(block)
             self.store = _store_like(block)
+            self.schema, self.columns = block.schema or self.schema, block.columns
         self.store.append(block) if self.keep else self.store.adopt(block)
 
     def joined(self, other: Inputs) -> Store | None:
@@ -434,7 +554,55 @@ class Inputs:
             self.store.drop(rows)
 
     def _rows_of(self, x: Any) -> Any:
-        return _sliceable(x) if self.parts else _one_row(x)
+        return self._many(x) if self.parts else _one_row(x)
+
+    def _many(self, xs: Any) -> Any:
+        """A container of rows; the columns of a frame in the order of the first."""
+        if not is_frame(xs):
+            return _sliceable(xs)
+        return xs if self.schema is not None else _Framed(xs, self.columns)
+
+    # ---------------------------------------------------------------- rows by a schema
+
+    def _reads(self, rows: Any) -> bool:
+        """Whether the schema reads such rows: none that are sparse from the first on, and no objects."""
+        if self.schema is None:
+            return False
+        if self.store is not None:
+            return self.schema.rows > 0
+        if is_frame(rows):
+            return True
+        if hasattr(rows, "tocsr") or not len(rows):
+            return False
+        first = rows[0]
+        return mapping_of(first) is not None or (isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first) > 0)
+
+    def _table(self, rows: Any) -> Table:
+        """Rows as they came, checked."""
+        schema = self.schema
+        assert schema is not None
+        if is_frame(rows):
+            table = of_frame(rows)
+            return (
+                Columns(range(len(table.names)), table.columns, table.n, table.matrix)
+                if schema.names == "places"
+                else schema.aligned(table)
+            )
+        rows = _densified(rows)
+        if schema.names in ("open", "closed") or (len(rows) and not schema.names and mapping_of(rows[0]) is not None):
+            return of_mappings(_by_name(x, schema) for x in rows)
+        return _placed(rows, schema)
+
+    def _read(self, table: Table) -> Block:
+        """Rows as the schema reads them; a schema that has read nothing reads these first."""
+        assert self.schema is not None
+        schema = self.schema if self.schema.rows or not table.n else self.schema.read(table)
+        raw = None if schema.settled else table
+        if schema.bag:
+            store = self.store if isinstance(self.store, DictStore) else DictStore()
+            records = [{name: cell for name, cell in row.items() if cell is not None} for row in table.records()]
+            return replace(store.parse(records), raw=raw, schema=schema)
+        return Block(schema.encode(table), table.n, None, raw, schema)
 
     def _parse_round(self, rows: Any) -> Block:
         block = self._parse(rows)
@@ -443,6 +611,10 @@ class Inputs:
         return block
 
     def _parse(self, xs: Any) -> Block:
+        if self._reads(xs):
+            return self._read(self._table(xs))
+        if isinstance(xs, _Framed):
+            return replace(self._parse(xs.matrix), columns=xs.columns)
         if self.store is not None:
             return self.store.parse(xs)
         if _length(xs) == 0:
@@ -467,6 +639,8 @@ class Inputs:
         """Refuse a state from a file that does not fit together."""
         require_kind(self.kernels, list, "kernels")
         require_kind(self.store, (Store, type(None)), "the store of rows")
+        require_kind(self.schema, (Schema, type(None)), "the schema")
+        require_kind(self.columns, (list, type(None)), "the columns of a frame")
         require(type(self.parts) is bool and type(self.keep) is bool, "parts and keep must be true or false")
 
 
@@ -495,14 +669,87 @@ def _store_like(block: Block) -> Store:
     """An empty store for such rows."""
     if block.names is not None:
         return DictStore()
+    if isinstance(block.rows, MixedRows):
+        return MixedStore(block.rows.dense.shape[1], block.rows.sparse.shape[1])
     if isinstance(block.rows, list):
         return ObjectStore()
     width = block.rows.shape[1]
     return SparseStore(width) if hasattr(block.rows, "tocsr") else DenseStore(width)
 
 
+class _Framed:
+    """A frame as a matrix, its columns in the order of those of the first frame, and their names."""
+
+    def __init__(self, frame: Any, columns: list[Any] | None) -> None:
+        table, got = frame if hasattr(frame, "to_numpy") else frame.to_pandas(), frame_names(frame)
+        if columns is not None:
+            require_names(columns, got)
+        self.columns = got if columns is None else columns
+        matrix = table.to_numpy()
+        self.matrix = matrix if got == self.columns else matrix[:, [got.index(name) for name in self.columns]]
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __getitem__(self, place: Any) -> Any:
+        """A row, or several."""
+        return self.matrix[place]
+
+
+def _densified(rows: Any) -> Any:
+    """Rows of which none is sparse."""
+    if hasattr(rows, "toarray"):
+        return rows.toarray()
+    if isinstance(rows, list):
+        return [_sparse_row(x).toarray().ravel() if hasattr(x, "tocsr") else x for x in rows]
+    return rows
+
+
+def _by_name(x: Any, schema: Schema) -> Any:
+    """A row as a mapping; one without names has its cells in the order of the columns."""
+    row = mapping_of(x)
+    if row is None:
+        if not isinstance(x, (list, tuple, np.ndarray)) or np.ndim(x) != 1 or len(x) != len(schema.known):
+            raise TypeError(
+                f"x must be a row with names, as the first was, or of {len(schema.known)} cells, got {shorten(x)}."
+            )
+        return dict(zip(schema.known, x, strict=True))
+    if schema.names == "closed":
+        more = [name for name in row if name not in schema.known]
+        if more:
+            require_names(schema.known, [*schema.known, *more])
+    return row
+
+
+def _placed(rows: Any, schema: Schema) -> Columns:
+    """Rows without names."""
+    width = len(schema.known) if schema.rows else None
+    names = schema.known if schema.rows else None
+    if not schema.rows or schema.only_numbers:
+        try:
+            return Columns.of_matrix(_numbers(rows, width, gaps=True), names)
+        except ValueError:
+            first = rows[0] if len(rows) else None
+            if schema.rows or (isinstance(rows, np.ndarray) and rows.ndim != 2) or not _has_texts(first):
+                raise
+    width = len(rows[0]) if width is None else width
+    for row in rows:
+        if not isinstance(row, (list, tuple, np.ndarray)) or len(row) != width:
+            _numbers([row], width)
+            raise ValueError(f"x must have {width} columns, as the first row had, got {shorten(row)}.")
+    columns = [plain_column(j, [row[j] for row in rows]) for j in range(width)]
+    return Columns(range(width), columns, len(rows))
+
+
+def _has_texts(row: Any) -> bool:
+    """Whether a row has cells that are not numbers, and are no rows themselves."""
+    return isinstance(row, (list, tuple, np.ndarray)) and any(isinstance(v, _CELLS) for v in row)
+
+
 def as_rounds(xs: Any) -> list[Any]:
     """A list of inputs, one for each round."""
+    if is_frame(xs):
+        return list(of_frame(xs).records())
     rows = _sliceable(xs)
     return [rows[[i], :] for i in range(rows.shape[0])] if hasattr(rows, "tocsr") else list(rows)
 
@@ -566,14 +813,14 @@ def _not_numbers(x: Any) -> bool:
         return True
 
 
-def _numbers(xs: Any, width: int | None = None) -> Array:
-    """An (n, width) array of finite numbers."""
+def _numbers(xs: Any, width: int | None = None, gaps: bool = False) -> Array:
+    """An (n, width) array of finite numbers; gaps: or of NaN, which None and the like are too."""
     _require_real(xs)
     try:
-        rows = _floats(np.array(xs, order="C"))
+        rows = _floats(np.array(xs, order="C"), gaps)
     except (TypeError, ValueError, OverflowError) as error:
         if len(xs) > 1:  # find the row to blame
-            return np.concatenate([_numbers([x], width) for x in xs])
+            return np.concatenate([_numbers([x], width, gaps) for x in xs])
         raise ValueError(
             f"x must be a row of numbers, got {shorten(xs[0])}: "
             "a kernel on objects (kernels.Pairwise) takes anything, dict rows take text."
@@ -585,15 +832,19 @@ def _numbers(xs: Any, width: int | None = None) -> Array:
             f"x must have {width} features, as the first row had, got {rows.shape[1]}: "
             "give every row the same features, or use dict rows."
         )
-    if not np.isfinite(rows).all():
-        i, j = np.argwhere(~np.isfinite(rows))[0]
+    bad = np.isinf(rows) if gaps else ~np.isfinite(rows)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
         at = f"feature {j}" + (f" of row {i}" if len(rows) > 1 else "")
         raise ValueError(f"x must be finite, got {rows[i, j]} in {at}: impute NaN and inf, or drop the round.")
     return rows
 
 
-def _floats(rows: Any) -> Array:
+def _floats(rows: Any, gaps: bool = False) -> Array:
     """An array as float64; neither text that looks like numbers nor dates are numbers."""
+    if gaps and rows.dtype.kind in "OU":
+        cells = [np.nan if plain_cell(j, v) is None else v for j, v in enumerate(rows.ravel().tolist())]
+        rows = np.array(cells, dtype=object).reshape(rows.shape) if None not in cells else rows
     if rows.dtype.kind == "O":
         wrong = next((v for v in rows.flat if isinstance(v, _NOT_NUMBERS)), None)
     else:
@@ -604,6 +855,9 @@ def _floats(rows: Any) -> Array:
         floats: Array = rows.astype(np.float64, copy=False)
     return floats
 
+
+_CELLS = (str, dt.date, np.datetime64, bool, np.bool_, list, tuple, set, frozenset)
+"""What a cell may be beside a number."""
 
 _NOT_NUMBERS = (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)
 """What float() may make a number of, and is none."""

@@ -1,13 +1,61 @@
-"""Rows of any kind, dense, sparse or a list of objects, handled alike."""
+"""Rows of any kind, dense, sparse, both, or a list of objects, handled alike."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.saved import require, saved
+
+
+@saved("rows/dense-and-sparse")
+@dataclass(frozen=True, eq=False)
+class MixedRows:
+    """n rows, each of numbers and of sparse entries: a dense and a sparse part."""
+
+    dense: Array
+    sparse: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and of all columns."""
+        return len(self.dense), self.dense.shape[1] + int(self.sparse.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.dense)
+
+    def __getitem__(self, which: Any) -> MixedRows:
+        """Some of the rows."""
+        return MixedRows(self.dense[which], self.sparse[which])
+
+    def copy(self) -> MixedRows:
+        """The same numbers in memory of their own."""
+        return MixedRows(self.dense.copy(), self.sparse.copy())
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return int(self.dense.nbytes) + nbytes(self.sparse)
+
+    def check_saved(self) -> None:
+        """Refuse a state from a file that does not fit together."""
+        require(isinstance(self.dense, np.ndarray) and self.dense.dtype == np.float64, "numbers of mixed rows")
+        require(self.dense.ndim == 2 and is_sparse(self.sparse), "mixed rows have two parts")
+        require(len(self.dense) == self.sparse.shape[0], "as many rows in both parts")
+
+
+def dense_part(X: Rows) -> Rows:
+    """The numbers of mixed rows; other rows as they are."""
+    return X.dense if isinstance(X, MixedRows) else X
+
+
+def sparse_part(X: Rows) -> Rows:
+    """The sparse entries of mixed rows; other rows as they are."""
+    return X.sparse if isinstance(X, MixedRows) else X
 
 
 def is_sparse(X: Rows) -> bool:
@@ -39,6 +87,8 @@ def joined(X: Rows, Y: Rows) -> Rows:
     """The rows of X, then those of Y, which may have more columns."""
     if isinstance(X, list):
         return [*X, *Y]
+    if isinstance(X, MixedRows):
+        return MixedRows(joined(X.dense, Y.dense), joined(X.sparse, Y.sparse))
     if is_sparse(X):
         from scipy.sparse import csr_array, vstack
 

@@ -7,6 +7,7 @@ from typing import Any
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 from oskaar.saved import require, require_kind, saved
+from oskaar.schema import Schema
 
 
 @saved("features/frozen")
@@ -30,12 +31,15 @@ class Frozen(FeatureMap):
     names: list[Any] | None = None
     """The columns of dict rows, in order; other names are ignored. None: rows are of another kind, or names grow."""
 
-    def __init__(self, map: FeatureMap, names: list[Any] | None = None) -> None:
+    schema: Schema | None = None
+    """How rows are read, for the default kernel; None takes them as they are."""
+
+    def __init__(self, map: FeatureMap, names: list[Any] | None = None, schema: Schema | None = None) -> None:
         if not isinstance(map, FeatureMap):
             raise TypeError(f"Frozen takes a feature map, got {map!r}: such as features.Nystrom(kernel, 256).")
         if getattr(map, "reproject", False):
             raise ValueError("Frozen projects no past rows again: give Nystrom without reproject=True.")
-        self.map, self.names = map, names
+        self.map, self.names, self.schema = map, names, schema
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -64,6 +68,7 @@ class Frozen(FeatureMap):
     def check_saved(self) -> None:
         """A map, and names that are a list of different ones."""
         require_kind(self.map, FeatureMap, "the map")
+        require_kind(self.schema, (Schema, type(None)), "the schema")
         names = [] if self.names is None else self.names
         require(isinstance(names, list) and len(set(names)) == len(names), "names must be a list of different ones")
 

@@ -15,10 +15,10 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, unit_rows
-from oskaar.features.splitmix import mix
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
+from oskaar.splitmix import mix
 
 
 @saved("features/hashing")

@@ -22,11 +22,11 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows, Sheet
 from oskaar.features.base import FeatureMap
-from oskaar.features.splitmix import uniforms
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
 from oskaar.saved import saved
+from oskaar.splitmix import uniforms
 
 RESOLUTION = 1e-4
 """A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already.

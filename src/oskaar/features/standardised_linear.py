@@ -12,6 +12,7 @@ import numpy as np
 from oskaar import kernels
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
+from oskaar.rows import dense_part
 from oskaar.saved import saved
 
 
@@ -23,8 +24,10 @@ class StandardisedLinear(FeatureMap):
     array([[2., 1.]])
     """
 
-    def __init__(self, units: kernels.Scaled) -> None:
+    def __init__(self, units: kernels.Scaled, features: int | None = None) -> None:
+        """features: d, where it is not the number of columns."""
         self.units = units
+        self.features = len(units.scales) if features is None else features
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -38,6 +41,6 @@ class StandardisedLinear(FeatureMap):
 
     def __call__(self, X: Rows) -> Array:
         """(u / sqrt(d), 1) of each row."""
-        U = self.units.mapped(X)
-        Z: Array = np.concatenate([U / max(1, U.shape[1]) ** 0.5, np.ones((len(U), 1))], axis=1)
+        U = self.units.mapped(dense_part(X))
+        Z: Array = np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
         return Z

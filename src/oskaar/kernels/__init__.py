@@ -16,8 +16,9 @@ One's own is one small class with `__call__` and `diag` (see docs/extending.md),
 from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
 from oskaar.kernels.learned import Ranks, Relevance, relevance
+from oskaar.kernels.mixed import OnNumbers, OnText
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Stationary
-from oskaar.kernels.standardised import Scaled, Within, default_kernel, standardised_kernels
+from oskaar.kernels.standardised import Scaled, Within, default_kernel, default_kernels, standardised_kernels
 
 __all__ = [
     "Constant",
@@ -27,6 +28,8 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "OnNumbers",
+    "OnText",
     "Pairwise",
     "Polynomial",
     "Product",
@@ -39,6 +42,7 @@ __all__ = [
     "Within",
     "as_kernel",
     "default_kernel",
+    "default_kernels",
     "diagonal",
     "gram",
     "relevance",

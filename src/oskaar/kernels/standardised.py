@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
+from oskaar.kernels.mixed import OnNumbers, OnText
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
 from oskaar.requirements import require_positive
-from oskaar.rows import is_sparse
+from oskaar.rows import MixedRows, is_sparse
 from oskaar.saved import saved
 
 LIMIT = 5.0
@@ -127,8 +129,11 @@ class Within(Mapped):
         return np.clip(self._matrix(X), self.lows, self.highs)
 
 
-def standardised_kernels(rows: Array) -> list[Kernel]:
+def standardised_kernels(rows: Array, fixed: Any = None, features: int | None = None) -> list[Kernel]:
     """Three kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
+
+    fixed: for each column, whether its unit is 1 whatever its spread is; None: none. features: d, where it is not the
+    number of columns: a category has several, and counts as one.
 
         exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1       smooth, and straight far away
         <x, x'> / d + 1                                 straight
@@ -140,13 +145,44 @@ def standardised_kernels(rows: Array) -> list[Kernel]:
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
     Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
     """
-    d = max(1, rows.shape[1])
-    units = tuple(tuple(numbers.tolist()) for numbers in _centres_and_scales(rows))
+    d = max(1, rows.shape[1] if features is None else features)
+    centres, scales = _centres_and_scales(rows)
+    if fixed is not None:
+        scales = np.where(fixed, 1.0, scales)
+    units = tuple(centres.tolist()), tuple(scales.tolist())
     seen = Scaled(Linear(), *units).mapped(rows)
     edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
     rough = Within(Laplacian(d / 1.5), *edges) + 0.1 / d * Linear()
     return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
+
+
+def default_kernels(rows: Rows, fixed: Any = None, features: int | None = None) -> dict[str, Kernel]:
+    """The default kernels by name, in the units of these rows: smooth, linear, rough.
+
+    Mixed rows: smooth and rough are means over kinds, k(numbers) / 2 + cosine(text) / 2 + 1, so that neither drowns
+    the other; linear is on the numbers. Besides there is the rough one on numbers alone, and the cosine alone.
+
+    >>> list(default_kernels(np.eye(2)))
+    ['smooth', 'linear', 'rough']
+    """
+    numbers = rows.dense if isinstance(rows, MixedRows) else rows
+    smooth, linear, rough = standardised_kernels(numbers, fixed, features)
+    if not isinstance(rows, MixedRows):
+        return {"smooth": smooth, "linear": linear, "rough": rough}
+    words = OnText(Cosine())
+    return {
+        "smooth": 0.5 * OnNumbers(_without_intercept(smooth)) + 0.5 * words + 1.0,
+        "linear": OnNumbers(_without_intercept(linear)) + 1.0,
+        "rough": 0.5 * OnNumbers(_without_intercept(rough)) + 0.5 * words + 1.0,
+        "numbers": OnNumbers(_without_intercept(rough)) + 1.0,
+        "text": words + 1.0,
+    }
+
+
+def _without_intercept(kernel: Any) -> Kernel:
+    left: Kernel = kernel.left
+    return left
 
 
 def _centres_and_scales(rows: Array) -> tuple[Array, Array]:
@@ -161,7 +197,7 @@ def _centres_and_scales(rows: Array) -> tuple[Array, Array]:
 
 
 def default_kernel(rows: Rows) -> Kernel:
-    """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse and dict rows.
+    """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse rows, the mean of both for mixed ones.
 
     What feature maps without a kernel have, and learners until they know the units of dense rows
     (`standardised_kernels` from the fourth row on). sqrt(d) is about the size of a row whose features are
@@ -173,4 +209,7 @@ def default_kernel(rows: Rows) -> Kernel:
     """
     if isinstance(rows, list):
         raise ValueError("there is no default kernel for objects: give one, such as kernels.Pairwise(function).")
+    if isinstance(rows, MixedRows):
+        numbers = Gaussian(math.sqrt(max(1, rows.dense.shape[1])))
+        return 0.5 * OnNumbers(numbers) + 0.5 * OnText(Cosine()) + 1.0
     return Cosine() + 1.0 if is_sparse(rows) else Gaussian(math.sqrt(max(1, rows.shape[1]))) + 1.0

@@ -18,6 +18,7 @@ from oskaar.inputs import Inputs, as_rounds
 from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
 from oskaar.requirements import require_positive as require_positive
+from oskaar.schema import Schema, as_schema
 
 
 class Predictor(Parameters, ABC):
@@ -148,12 +149,29 @@ def features_for(kernel: Any, features: Any, budget: Any, ridge: float) -> Featu
     return features
 
 
-def inputs_for(kernels: list[Any], maps: list[FeatureMap | None], parts: bool, keep: bool = False) -> Inputs:
+def schema_for(schema: Any, reads: bool) -> Schema | None:
+    """The schema of a learner, which has read nothing; None where a kernel or features take rows as they are."""
+    if reads:
+        return as_schema(schema)
+    if schema is not None:
+        raise ValueError("schema= is for the default kernels: leave kernel and features out, or the schema.")
+    return None
+
+
+def inputs_for(
+    kernels: list[Any],
+    maps: list[FeatureMap | None],
+    parts: bool,
+    keep: bool = False,
+    schema: Schema | None = None,
+) -> Inputs:
     """The store of rows for a learner: it keeps them for kernels, and for maps that go back to them."""
     keep = keep or any(m is None or getattr(m, "reproject", False) for m in maps)
     asked = [k if m is None else getattr(m, "kernel", m) for k, m in zip(kernels, maps, strict=True)]
-    names = next((m.names for m in maps if isinstance(m, Frozen)), None)
-    return Inputs(*asked, parts=parts, keep=keep, compare=all(m is None for m in maps), names=names)
+    frozen = next((m for m in maps if isinstance(m, Frozen)), None)
+    names, schema = (None, schema) if frozen is None else (frozen.names, frozen.schema)
+    compare = all(m is None for m in maps)
+    return Inputs(*asked, parts=parts, keep=keep, compare=compare, names=names, schema=schema)
 
 
 def require_loss(loss: Any) -> Loss:

@@ -6,7 +6,7 @@ g_n = argmin_g  1/n sum_i |phi(y_i) - g(x_i)|^2 + lam |g|^2  =  k(., X) (K + n l
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -16,10 +16,11 @@ from oskaar import state
 from oskaar.arrays import Array, without_rounding
 from oskaar.guards import exclusive, locked
 from oskaar.inputs import Block, Inputs
-from oskaar.kernels import standardised_kernels
-from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length
+from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length, schema_for
+from oskaar.learners.reading import read_whole
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
+from oskaar.schema import Schema
 from oskaar.solvers.cholesky import PANEL
 from oskaar.solvers.rounding import require_resolved
 from oskaar.threads import one_thread
@@ -32,8 +33,9 @@ _MANY = 2000
 class BatchILE(Predictor):
     r"""Structured prediction from a batch of examples. Mind that lam is multiplied by their number n.
 
-    kernel: None is a smooth one on features standardised by the examples (`kernels.standardised_kernels`) for
-        numbers, Cosine() + 1 for sparse and dict rows.
+    kernel: None is a smooth one on the columns of rows, standardised by the examples (`kernels.default_kernels`),
+        Cosine() + 1 for sparse rows.
+    schema: kinds of columns by name, where they are not to be decided from the examples (docs/rows.md).
 
     Equivalent to tests/naive.py::batch_ile, and in its estimate to scikit-learn's
     KernelRidge(alpha=n * lam) on the embedded labels.
@@ -44,9 +46,17 @@ class BatchILE(Predictor):
     [0, 2]
     """
 
-    def __init__(self, loss: Loss, kernel: Any = None, lam: float = 1e-3) -> None:
+    def __init__(
+        self,
+        loss: Loss,
+        kernel: Any = None,
+        lam: float = 1e-3,
+        schema: Mapping[Any, str] | Schema | None = None,
+    ) -> None:
         require_lam(lam)
         self.lam, self.loss, self.kernel = lam, require_loss(loss), kernel
+        self._unread = schema_for(schema, kernel is None)
+        self._given_schema = schema
         self._fitted = False
         self._inputs: Inputs
         self._space: Space
@@ -56,7 +66,7 @@ class BatchILE(Predictor):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from examples; what was learned before is forgotten."""
         labels = [self.loss.check(label) for label in as_labels(y)]
-        inputs = Inputs(self.kernel, parts=self.loss.parts)
+        inputs = Inputs(self.kernel, parts=self.loss.parts, schema=self._unread)
         block, ends = inputs.parse_many(X)
         require_same_length(ends, labels)
         if not labels:
@@ -67,13 +77,20 @@ class BatchILE(Predictor):
         Phi = space.embed_many(labels)
         if len(Phi) != block.n:
             raise ValueError(f"the labels have {len(Phi)} parts in all, for {block.n} rows: one for each row.")
-        if self.kernel is None and isinstance(block.rows, np.ndarray):
-            inputs.kernels = standardised_kernels(block.rows)[:1]
+        if self.kernel is None:
+            block, reading = read_whole(inputs, block)
+            inputs.kernels = [reading.first]
+            inputs.schema = block.schema
         solve = _weights if block.n >= _MANY else one_thread(_weights)
         alpha = solve(inputs.corner, block, block.n * float(self.lam), Phi)
         inputs.append(block)
         self.__dict__.update(_inputs=inputs, _space=space, _alpha=alpha, _fitted=True)  # all or, if interrupted, none
         return self
+
+    @property
+    def schema(self) -> Schema | None:
+        """How rows are read; None with a kernel given."""
+        return self._inputs.schema if self._fitted else self._unread
 
     @exclusive
     def estimate(self, x: Any) -> Array:
@@ -84,7 +101,7 @@ class BatchILE(Predictor):
     @exclusive
     def predict_many(self, xs: Any) -> list[Any]:
         """An answer for each x."""
-        block, ends = self._parsed().parse_many(xs)
+        block, ends = self._parsed().parse_each(xs)
         return self._space.decode_rounds(without_rounding(self._estimates(block)), ends)
 
     @exclusive

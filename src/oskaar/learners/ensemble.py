@@ -19,27 +19,30 @@ from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.features.standardised_linear import StandardisedLinear
 from oskaar.guards import exclusive
-from oskaar.inputs import Inputs
-from oskaar.kernels import Kernel
+from oskaar.inputs import Block, Inputs
+from oskaar.kernels import Scaled
 from oskaar.learners.base import inputs_for, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.reading import Reading
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import maps_of, rate_of_alarms
 from oskaar.losses import Loss
+from oskaar.rows import MixedRows
 from oskaar.saved import saved
+from oskaar.schema import Schema
 
 LAMS = (0.05, 0.5)
 """Of restarts."""
 
-KERNELS = ("smooth", "linear", "rough")
-"""The default kernels on rows of numbers (`kernels.standardised_kernels`)."""
-
-RIDGE_LAMS = dict.fromkeys(("kernel", *KERNELS), (0.05, 0.5, 2.0))
+RIDGE_LAMS = (0.05, 0.5, 2.0)
 """Of ridge regressions with each kernel."""
+
+DIFFERENCES = ("kernel", "rough")
+"""Kernels with which differences of labels are regressed too."""
 
 ETA = 0.5
 """The rate over the mean loss so far."""
@@ -57,7 +60,7 @@ class Ensemble(OnlineLearner):
 
     loss: what a mistake costs (`oskaar.losses`).
     kernel: similarity of inputs, for rows that are objects, or where one is known. None is a smooth, a linear and a
-        rough one on standardised features (`kernels.standardised_kernels`); Cosine() + 1 for sparse and dict rows.
+        rough one on the columns of rows, standardised (`kernels.default_kernels`); Cosine() + 1 for sparse rows.
     experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
         differences, last label and mean. They have the same loss and have seen nothing.
     selection: whether groups of experts also get a share by what their own answers cost.
@@ -66,6 +69,7 @@ class Ensemble(OnlineLearner):
     budget: Nystrom features on at most so many inputs for each kernel, for streams that never end.
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
+    schema: kinds of columns by name, where they are not to be decided from the rows (docs/rows.md).
 
     Equivalent to tests/naive.py::ensemble.
 
@@ -79,7 +83,6 @@ class Ensemble(OnlineLearner):
     ['restarts, lam 0.05', 'restarts, lam 0.5']
     """
 
-    _kernels_in_units = len(KERNELS)
     _estimator: Mixture | SelectedMixture
 
     def __init__(
@@ -92,20 +95,21 @@ class Ensemble(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
         false_alarms: float = RATE,
+        schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         self.kernel, self.experts, self.selection, self.budget = kernel, experts, selection, budget
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
-        super().__init__(loss, max_bytes, rescales=kernel is None)
+        super().__init__(loss, max_bytes, kernel is None, schema)
 
-    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Mixture | SelectedMixture]:
-        names = KERNELS if kernels else ("kernel",)
-        asked: list[Any] = [*kernels] if kernels else [self.kernel]
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture]:
+        names = tuple(reading.kernels) or ("kernel",)
+        asked: list[Any] = [*reading.kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
-        inputs, restarts, sources = self._restarts(asked, names[0])
-        experts = self._experts(inputs, restarts, kernels, sources, names)
+        inputs, restarts, sources = self._restarts(asked, names[0], reading.schema)
+        experts = self._experts(inputs, restarts, reading, sources, names)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
@@ -118,35 +122,41 @@ class Ensemble(OnlineLearner):
             groups.setdefault(group, []).append(place)
         return inputs, SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
 
-    def _restarts(self, asked: list[Any], name: str) -> tuple[Inputs, Any, list[FeatureMap | None]]:
+    def _restarts(
+        self, asked: list[Any], name: str, schema: Schema | None
+    ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
         """Inputs, restarts with the first kernel, and a feature map for each kernel if there is a budget."""
         maps = maps_of(asked, None, self.budget, min(LAMS))
         if not maps:
-            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts)
+            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
             ridge = name if len(asked) > 1 and not self.loss.parts else None
             return inputs, KernelRestarts(inputs, list(LAMS), "all", None, 1, ridge), [None] * len(asked)
         keep = any(m.renews for m in maps)
-        inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep=keep)
+        inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep, schema)
         return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
 
     def _experts(
-        self, inputs: Inputs, restarts: Any, kernels: Any, sources: list[FeatureMap | None], names: Any
+        self, inputs: Inputs, restarts: Any, reading: Reading, sources: list[FeatureMap | None], names: Any
     ) -> list[Any]:
         """The experts that never restart."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
-        if kernels and (linear := StandardisedLinear(kernels[1].left)).dim <= MOST_COLUMNS:
+        linear = _linear(reading)
+        if linear is not None and linear.dim <= MOST_COLUMNS:
             sources = [sources[0], linear, *sources[2:]]
-        parts, last = self.loss.parts, len(sources) - 1
-        lams = [list(RIDGE_LAMS[name]) for name in names]
+        parts = self.loss.parts
+        lams = [list(RIDGE_LAMS) for _ in names]
         if restarts.names:
             lams[0] = [lam for lam in lams[0] if lam not in LAMS]
         ridges: list[Any] = [
-            Ridges(inputs, k, sources[k], lams[k], names[k], not parts, differences=k == last)
+            Ridges(inputs, k, sources[k], lams[k], names[k], not parts, names[k] in DIFFERENCES)
             for k in range(1 if parts else 0, len(sources))  # KAAR with the first kernel is among the restarts
             if lams[k]
         ]
         return ridges if parts else [*ridges, PastLabels()]
+
+    def _kernels_in_units(self, block: Block) -> int:
+        return 5 if isinstance(block.rows, MixedRows) else 3
 
     def _scored(self, groups: list[str]) -> list[int]:
         """Candidates that also stand as scores, where the loss has some: the whole, and the linear kernel."""
@@ -189,6 +199,16 @@ class Ensemble(OnlineLearner):
         kernel = "" if self.kernel is None else f", kernel={self.kernel!r}"
         budget = "" if self.budget is None else f", budget={self.budget}"
         return f"Ensemble({self.loss!r}{kernel}{budget})"
+
+
+def _linear(reading: Reading) -> StandardisedLinear | None:
+    """Features of the linear kernel, on the numbers of rows."""
+    if "linear" not in reading.kernels:
+        return None
+    units: Any = reading.kernels["linear"]
+    while not isinstance(units, Scaled):
+        units = units.left if hasattr(units, "left") else units.kernel
+    return StandardisedLinear(units, reading.features)
 
 
 def named_experts(experts: Any, loss: Loss) -> dict[str, Any] | None:

@@ -255,7 +255,7 @@ class OwnExpert:
 
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingOwn:
         """One round, or several whose labels are known."""
-        block = compared.block
+        block = compared.block.numbers()  # read by the mixture's schema
         if labels is None:
             return PendingOwn(block, self._estimator.forecast(block, space), None)
         return PendingOwn(block, self._estimator.forecast_chunk(block, labels), labels)

@@ -22,15 +22,16 @@ from oskaar import state
 from oskaar.arrays import Array, batches, fit_columns, reach, spans, without_rounding
 from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
-from oskaar.kernels import Kernel
-from oskaar.learners.base import Predictor, as_labels, require_same_length
+from oskaar.learners.base import Predictor, as_labels, require_same_length, schema_for
 from oskaar.learners.certificate import Certificate
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
-from oskaar.learners.rescaling import FIRST, EarlyRounds, has_units
+from oskaar.learners.reading import FIRST, Reading, can_change, reading_of
+from oskaar.learners.rescaling import EarlyRounds
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
+from oskaar.schema import Schema
 from oskaar.solvers.cholesky import PANEL
 
 Rescaled = tuple[Inputs, Estimator, float]
@@ -65,34 +66,30 @@ class OnlineLearner(Predictor):
     max_open: int = 10_000
     """How many tickets of `ask` may be open; past it the oldest is dropped. Set it on a learner at any time."""
 
-    _kernels_in_units = 1
-    """How many default kernels there are once the units of rows are known."""
-
     unanswered: int = 0
     """Rounds that were learned without an answer: total_loss, regret and surrogate_loss are those of the others."""
 
     _tickets: Tickets
     _resets = 0
 
-    def __init__(self, loss: Loss, max_bytes: Any = None, rescales: bool = False) -> None:
-        """rescales: kernels are the default ones, in the units of the first rows (`learners.rescaling`)."""
+    def __init__(self, loss: Loss, max_bytes: Any = None, rescales: bool = False, schema: Any = None) -> None:
+        """rescales: kernels are the default ones, on rows that are read by a schema (`learners.rescaling`)."""
         self.loss = loss
+        self._unread = schema_for(schema, rescales)
+        self._given_schema = schema
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
         self._rescales = rescales
         self.reset()
 
     @abstractmethod
-    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Estimator]:
-        """Inputs and an estimator that have seen nothing.
-
-        kernels: the default ones in the units of the first rows; None before there are some.
-        """
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Estimator]:
+        """Inputs and an estimator that have seen nothing, for rows that are read so."""
 
     def reset(self) -> None:
         """Forget everything that was learned."""
         with self._lock, writing(self):
-            self._inputs, self._estimator = self._assemble(None)
+            self._inputs, self._estimator = self._assemble(Reading(self._unread))
             self._space: Space = self.loss.space()
             self._early = EarlyRounds() if self._rescales else None
             self._behind = 0.0
@@ -111,6 +108,11 @@ class OnlineLearner(Predictor):
     def space(self) -> Space:
         """The coordinates in use."""
         return self._space
+
+    @property
+    def schema(self) -> Schema | None:
+        """How rows are read: the columns, and what each is taken for; None with a kernel or features given."""
+        return self._inputs.schema
 
     @property
     def estimator(self) -> Estimator:
@@ -306,11 +308,15 @@ class OnlineLearner(Predictor):
         if self.max_bytes is None:
             return
         wanted = self._held() + self._estimator.growth(block.n) + self._inputs.size_of(block)
-        if self._early is not None and has_units(block):
+        if self._early is not None and can_change(block):
             wanted += self._early.growth(block)
             if self._early.due == FIRST and self._early.until_due <= block.n:
-                wanted += (self._kernels_in_units - 1) * held(self._estimator)
+                wanted += (self._kernels_in_units(block) - 1) * held(self._estimator)
         require_space(wanted, self.max_bytes, self._estimator.advice)
+
+    def _kernels_in_units(self, block: Block) -> int:
+        """How many default kernels there are once the units of such rows are known."""
+        return 1
 
     def like_new(self) -> Self:
         """A learner with the same settings that has seen nothing."""
@@ -395,6 +401,8 @@ class OnlineLearner(Predictor):
             if rescaled is not None:
                 self._inputs, self._estimator, paid = rescaled
                 self._behind = self.surrogate_loss - self._drift - paid
+            if early is None and self._inputs.schema is not None:
+                self._inputs.schema = self._inputs.schema.at_last()
             if ticket is not None:
                 self._tickets.close(ticket)
 
@@ -408,21 +416,24 @@ class OnlineLearner(Predictor):
 
     def _rescaled(self, block: Block, labels: Labels) -> tuple[EarlyRounds | None, Rescaled | None]:
         """The rounds that wait for units; where it is time, all learned again in the units of all rows."""
-        if self._early is None or not has_units(block):
+        if self._early is None or not can_change(block):
             return None, None
         early = self._early.with_rounds(block, labels)
         if early.until_due > 0:
             return early, None
         return early.later(), self._learned_again(early, labels.space)
 
-    def _learned_again(self, early: EarlyRounds, space: Space) -> Rescaled:
-        """All rounds learned in the units of their rows."""
-        inputs, estimator = self._assemble(early.kernels())
+    def _learned_again(self, early: EarlyRounds, space: Space) -> Rescaled | None:
+        """All rounds learned as their rows are read now; None where nothing has changed."""
         block, ends, ys = early.everything()
+        reading, before = reading_of(block), self._inputs.schema
+        if not reading.kernels and reading.schema is not None and before is not None and reading.schema.like(before):
+            return None
+        inputs, estimator = self._assemble(reading)
         start, paid = 0, 0.0
         while start < len(ends):
             first, stop = reach(ends, start, estimator.room)
-            chunk = block.part(first, int(ends[stop - 1]))
+            chunk = inputs.part(block, first, int(ends[stop - 1]))
             labels = Labels(self.loss, space, ys[start:stop], ends[start:stop] - first, known=True)
             paid += _follow(inputs, estimator, chunk, labels)
             start = stop

@@ -22,9 +22,8 @@ from oskaar.arrays import Array, reach
 from oskaar.features import FeatureMap, Frozen, Nystrom
 from oskaar.guards import writing
 from oskaar.inputs import Block
-from oskaar.kernels import standardised_kernels
 from oskaar.learners.estimators import FeatureKaar
-from oskaar.learners.rescaling import has_units
+from oskaar.learners.reading import read_whole
 from oskaar.losses import Space
 from oskaar.memory import require_space
 from oskaar.requirements import require_whole
@@ -88,6 +87,7 @@ def learn_batch(learner: Any, xs: Any, ys: Any, jobs: int) -> None:
     block, ends, labels = learner._checked(xs, ys)
     if not labels:
         return
+    block = learner._inputs.part(block, 0, block.n)
     space = learner._space
     for y in labels:
         space = space.extended(y)
@@ -165,15 +165,17 @@ def prepared(learner: Any, xs: Any) -> Any:
 
 
 def _fitted(learner: Any, block: Block) -> FeatureMap:
-    """The map that has seen a block; for dict rows it has their names, too."""
+    """The map that has seen a block; it has the schema of its rows, too, or the names of dict rows."""
     map: Any = learner._estimator.features
-    if learner._early is not None and has_units(block):
-        map = Nystrom(standardised_kernels(block.rows)[0], learner.budget, ridge=map.ridge)
+    block, reading = read_whole(learner._inputs, block)
+    if reading.kernels:
+        map = Nystrom(reading.first, learner.budget, ridge=map.ridge)
     after: FeatureMap = map.seen(block.rows)[1]
-    if after.fixed and block.names is None:
+    schema = None if block.schema is None or block.schema.bag else block.schema
+    if after.fixed and block.names is None and schema is None:
         return after
     inner = after.map if isinstance(after, Frozen) else after
-    return Frozen(inner, None if block.names is None else list(block.names))
+    return Frozen(inner, None if block.names is None else list(block.names), schema)
 
 
 def require_sums(learner: Any, what: str) -> None:

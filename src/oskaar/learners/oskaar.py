@@ -7,20 +7,21 @@ z_t = argmin_z  <psi(z), g_t(x_t)>  =  argmin_z  sum_{s<t} beta_s Delta(z, y_s)
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.kernels import Kernel
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
 from oskaar.learners.estimators import kaar_for
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.merging import learn_batch, merge, prepared, require_other, subtract
+from oskaar.learners.reading import Reading
 from oskaar.losses import Loss
 from oskaar.saved import saved
+from oskaar.schema import Schema
 
 
 @saved("learner/oskaar")
@@ -28,14 +29,15 @@ class OSKAAR(OnlineLearner):
     r"""Online structured prediction by kernel regression, exact, with regret bounds on any data.
 
     loss: what a mistake costs, and so what the outputs are (`oskaar.losses`).
-    kernel: similarity of inputs (`oskaar.kernels`, or any function). None is a smooth one on
-        standardised features (`kernels.standardised_kernels`) for numbers, Cosine() + 1 for sparse and dict rows.
+    kernel: similarity of inputs (`oskaar.kernels`, or any function). None is a smooth one on the columns of rows,
+        standardised (`kernels.default_kernels`), Cosine() + 1 for sparse rows.
     lam: regularisation, > 0. With kernels of size 1, 0.1 to 1 is a good start.
     shifted: the variant with guarantees in high probability (Theorem Avg cumulative risk).
     features: a map to vectors of a fixed dimension (`oskaar.features`), in place of the kernel.
     budget: the same in a word: Nystrom features on at most so many inputs. Cost and memory of a round are then
         constant, for streams that never end.
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
+    schema: kinds of columns by name, where they are not to be decided from the rows (docs/rows.md).
 
     A round costs one triangular solve, O(t^2), and memory is t^2 / 2 numbers; with D features O(D^2) and D^2.
     Equivalent to tests/naive.py::oskaar. Regret: Theorem FirstRegretBound, `theory.oskaar_bound`.
@@ -61,15 +63,16 @@ class OSKAAR(OnlineLearner):
         features: FeatureMap | None = None,
         budget: int | None = None,
         max_bytes: int | None = None,
+        schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         self.kernel, self.lam, self.shifted, self.features, self.budget = kernel, lam, shifted, features, budget
-        super().__init__(require_loss(loss), max_bytes, rescales=kernel is None and features is None)
+        super().__init__(require_loss(loss), max_bytes, kernel is None and features is None, schema)
 
-    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Any]:
-        kernel = kernels[0] if kernels else self.kernel
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Any]:
+        kernel = reading.first or self.kernel
         lam = require_lam(self.lam)
         features = features_for(kernel, self.features, self.budget, lam)
-        inputs = inputs_for([kernel], [features], self.loss.parts)
+        inputs = inputs_for([kernel], [features], self.loss.parts, schema=reading.schema)
         return inputs, kaar_for(inputs, features, lam, bool(self.shifted))
 
     # ---------------------------------------------------------------- shards (docs/spark.md)

@@ -8,6 +8,7 @@ A kernel, a feature map or a loss inside has settings too, named with two unders
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Self
 
@@ -23,6 +24,9 @@ class Parameters:
     """Settings that can be read, and changed by making the learner anew."""
 
     _lock: Any
+
+    _kept_as: Mapping[str, str] = {"schema": "_given_schema"}
+    """Settings that are kept under another name: `learner.schema` is the one that was read."""
 
     _derived: tuple[str, ...] = ()
     """Attributes that follow from settings."""
@@ -45,7 +49,7 @@ class Parameters:
         2.0
         """
         with self._lock:
-            own = {name: getattr(self, name) for name in _arguments(type(self))}
+            own = {name: getattr(self, self._kept_as.get(name, name)) for name in _arguments(type(self))}
         return {**own, **inner_settings(own)} if deep else own
 
     def set_params(self, **params: Any) -> Self:

@@ -13,7 +13,7 @@ lines; its experts get the targets 2 phi - g_t, and pay for half of their estima
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -23,11 +23,11 @@ from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.kernels import Kernel
 from oskaar.learners.base import inputs_for, require_loss
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.reading import Reading
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.settings import (
     grid_of,
@@ -41,6 +41,7 @@ from oskaar.learners.settings import (
 )
 from oskaar.losses import Loss
 from oskaar.saved import saved
+from oskaar.schema import Schema
 
 LAMS, ETA = (0.05, 0.5), 0.5
 """The default grid, and the default rate."""
@@ -52,7 +53,7 @@ class SALAMI(OnlineLearner):
 
     loss: what a mistake costs (`oskaar.losses`).
     kernel: similarity of inputs, or a list of kernels to mix. None is a smooth one on standardised features
-        (`kernels.standardised_kernels`); Cosine() + 1 for sparse and dict rows. Give every kernel an intercept
+        (`kernels.default_kernels`); Cosine() + 1 for sparse rows. Give every kernel an intercept
         (`+ 1.0`): a newborn expert knows nothing else.
     lam: regularisation, or a grid of them to mix.
     eta: learning rate of the mixture. 1/8 is what the theorem asks of estimates in the unit ball; larger ones
@@ -72,6 +73,7 @@ class SALAMI(OnlineLearner):
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
     false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
         `change_points` needs about 72 + 0.2 / false_alarms rounds before it can find one.
+    schema: kinds of columns by name, where they are not to be decided from the rows (docs/rows.md).
 
     A round costs O(t^2) for all t restarts together. Equivalent to tests/naive.py::salami. `Ensemble` adds experts
     that never restart, and has nothing to set.
@@ -102,6 +104,7 @@ class SALAMI(OnlineLearner):
         budget: int | None = None,
         max_bytes: int | None = None,
         false_alarms: float = RATE,
+        schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         self.kernel, self.lam, self.eta = kernel, lam, eta
         self.lams, self.kernels = grid_of(lam), kernels_of(kernel)
@@ -113,20 +116,20 @@ class SALAMI(OnlineLearner):
         self.rate = rate_of(eta, self._projects, self.kernels, bound)
         self.false_alarms = rate_of_alarms(false_alarms)
         rescales = features is None and any(k is None for k in self.kernels)
-        super().__init__(require_loss(loss), max_bytes, rescales)
+        super().__init__(require_loss(loss), max_bytes, rescales, schema)
 
-    def _assemble(self, kernels: list[Kernel] | None) -> tuple[Inputs, Mixture]:
-        asked = [kernels[0] if k is None and kernels else k for k in self.kernels]
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture]:
+        asked = [reading.first if k is None else k for k in self.kernels]
         lams = [4 * lam if self.shifted else lam for lam in self.lams]
         maps = maps_of(asked, self.features, self.budget, min(self.lams))
         restarts: KernelRestarts | FeatureRestarts
         if maps:
             schedule = "geometric" if self.restarts == "all" else self.restarts
             keep = schedule is not None and any(m.renews for m in maps)
-            inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep=keep)
+            inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep, reading.schema)
             restarts = FeatureRestarts(inputs, maps, lams, schedule, self._window)
         else:
-            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts)
+            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=reading.schema)
             restarts = KernelRestarts(inputs, lams, self.restarts, self._window)
         weights, changes = Weights(self.rate, restarts.kinds), ChangeDetector(self.false_alarms)
         return inputs, Mixture(inputs, restarts, [], weights, self._projects, self.shifted, changes)

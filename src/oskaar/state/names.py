@@ -15,7 +15,7 @@ from typing import Any
 
 from oskaar.saved import StateError, shown, tag_of, tagged
 
-PARTS = ("features", "inputs", "kernels", "learners", "losses", "solvers")
+PARTS = ("features", "inputs", "kernels", "learners", "losses", "rows", "schema", "solvers")
 """Parts of the package that have tagged classes and functions."""
 
 Allowed = Iterable[str] | Mapping[str, Any] | None

@@ -1,0 +1,79 @@
+"""How a learner without a kernel of its own reads rows: by a schema, and with default kernels in their units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+import numpy as np
+
+from oskaar.inputs import Block, Inputs
+from oskaar.kernels import Kernel, default_kernels
+from oskaar.rows import MixedRows, joined
+from oskaar.schema import Schema, tables
+
+FIRST = 4
+"""With fewer rows there are no units."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A schema, and the default kernels by name; none before there are units, and for rows that have none.
+
+    features: as how many features the numbers of a row count.
+    """
+
+    schema: Schema | None = None
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    features: int | None = None
+
+    @property
+    def first(self) -> Kernel | None:
+        """The kernel of a learner that has one."""
+        return next(iter(self.kernels.values()), None)
+
+
+def can_change(block: Block) -> bool:
+    """Whether rows may be read anew, or have units to be told."""
+    return block.raw is not None or isinstance(block.rows, (np.ndarray, MixedRows))
+
+
+def all_rows(blocks: list[Block]) -> Block:
+    """The rows of several blocks as one: as they came, where a schema has read them."""
+    schema, n = blocks[-1].schema, sum(block.n for block in blocks)
+    if blocks[-1].raw is None:
+        return Block(reduce(joined, [block.rows for block in blocks]), n, schema=schema)
+    table = tables.joined([block.raw for block in blocks])
+    return Block(table, n, schema=schema)
+
+
+def reading_of(block: Block, least: int = FIRST) -> Reading:
+    """What all rows so far say; least: with fewer of them there are no units."""
+    schema, rows = block.schema, block.rows
+    if not block.is_read:
+        assert schema is not None
+        schema = schema.read(rows)
+        if schema.bag:
+            return Reading(schema)
+        rows = schema.encode(rows)
+    if block.n < least or not isinstance(rows, (np.ndarray, MixedRows)):
+        return Reading(schema)
+    features = None if schema is None else schema.features
+    fixed = None if schema is None else schema.fixed
+    return Reading(schema, default_kernels(rows, fixed, features), features)
+
+
+def read_whole(inputs: Inputs, block: Block) -> tuple[Block, Reading]:
+    """All rows there will be, as their schema reads them at last; `inputs` stay as they are."""
+    if block.is_read:
+        return block, reading_of(block, least=1) if inputs.schema is not None else Reading()
+    reading = reading_of(replace(block, schema=inputs.schema), least=1)
+    assert reading.schema is not None
+    schema = reading.schema.at_last()
+    read = Inputs(*inputs.kernels, parts=inputs.parts, schema=schema).part(block, 0, block.n)
+    return read, replace(reading, schema=schema)
+
+
+def kept(block: Block) -> Block:
+    """A block as it is kept to be read anew: as it came, or in memory of its own."""
+    return replace(block, rows=None) if block.raw is not None else replace(block, rows=block.rows.copy())
