@@ -251,14 +251,14 @@ def test_contract(shifted, rng):
 
 
 def test_the_default_kernel(rng):
-    """Gaussian(sqrt(d)) + 1 for rows of numbers, Cosine() + 1 for sparse and dict rows, none for objects.
+    """Gaussian(sqrt(d)) + 1 for rows of numbers, in dicts too, Cosine() + 1 for sparse rows, none for objects.
 
     Rows of numbers are compared as they are until there are 4 of them (test_untuned.py has what comes then).
     """
     X, ys = rng.normal(size=(10, 4)), rng.integers(2, size=10).tolist()
     dicts = [{f"f{j}": float(v) for j, v in enumerate(x)} for x in X]
-    cosine = kernels.Cosine() + 1.0
-    for xs, kernel in ((X[:4], kernels.Gaussian(2.0) + 1.0), (csr_array(X), cosine), (dicts, cosine)):
+    cosine, gaussian = kernels.Cosine() + 1.0, kernels.Gaussian(2.0) + 1.0
+    for xs, kernel in ((X[:4], gaussian), (csr_array(X), cosine), (dicts[:4], gaussian)):
         silent, given_ = OSKAAR(losses.ZeroOne(2)), OSKAAR(losses.ZeroOne(2), kernel)
         expected = replay(given_, xs, ys[: len(xs) if isinstance(xs, list) else xs.shape[0]]).estimates
         np.testing.assert_allclose(replay(silent, xs, ys[: len(expected)]).estimates, expected, atol=1e-12)

@@ -201,7 +201,7 @@ def test_multi_label_names():
     with pytest.raises(ValueError, match="must be True or False, got 'yes'"):
         model.learn_one(x, {"u": True, "v": "yes"})
     with pytest.raises(ValueError, match="x must be finite"):
-        model.learn_one({"a": float("nan")}, {"u": True, "v": False})
+        model.learn_one({"a": float("inf")}, {"u": True, "v": False})
     assert model.predict_one(x) == {}  # nothing was learned of a refused round, not even the names
     model.learn_one(x, {"u": np.True_, "v": 0})
     before = pickle.dumps(model)

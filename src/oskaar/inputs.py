@@ -434,7 +434,11 @@ class Inputs:
 
     def parse_kept(self, kept: Any) -> Block:
         """The rows that `parse_to_keep` kept, as `parse` would have them now."""
-        return self._read(kept) if isinstance(kept, (Records, Columns)) else self._parse(kept)
+        if not isinstance(kept, (Records, Columns)):
+            return self._parse(kept)
+        if self.store is not None and (self.schema is None or not self.schema.takes(kept)):
+            raise TypeError("x must have names, or none, as the first row that was learned.")
+        return self._read(kept)
 
     def parse_many(self, xs: Any) -> tuple[Block, np.ndarray[Any, np.dtype[np.intp]]]:
         """Many rounds' rows as one block, and where each round ends in it; `part` reads them by the schema."""
@@ -724,10 +728,9 @@ def _by_name(x: Any, schema: Schema) -> Any:
 def _placed(rows: Any, schema: Schema) -> Columns:
     """Rows without names."""
     width = len(schema.known) if schema.rows else None
-    names = schema.known if schema.rows else None
     if not schema.rows or schema.only_numbers:
         try:
-            return Columns.of_matrix(_numbers(rows, width, gaps=True), names)
+            return Columns.of_matrix(_numbers(rows, width, gaps=True))
         except ValueError:
             first = rows[0] if len(rows) else None
             if schema.rows or (isinstance(rows, np.ndarray) and rows.ndim != 2) or not _has_texts(first):

@@ -183,6 +183,11 @@ class Schema:
 
     # ---------------------------------------------------------------- names
 
+    def takes(self, table: Table) -> bool:
+        """Whether rows have names, or none, as those that were read."""
+        named = isinstance(table, Records) or not isinstance(table.names, range)
+        return not self.rows or named == (self.names != "places")
+
     def aligned(self, table: Columns) -> Columns:
         """The columns of a frame in the order of the schema; others, and missing ones, are refused."""
         if not self.rows or self.bag:
