@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
 from oskaar import checks, features, kernels
-from oskaar.splitmix import mix
 from oskaar.inputs import DictStore
+from oskaar.splitmix import mix
 
 GAUSSIAN = kernels.Gaussian(1.5) + 1.0
 MAPS = {
