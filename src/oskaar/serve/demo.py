@@ -45,7 +45,7 @@ class Demo:
                 raise
 
     def _create(self) -> None:
-        learner = {"name": "OSKAAR", "budget": 64, "lam": 0.5}
+        learner = {"name": "Ensemble", "budget": 64}
         with contextlib.suppress(Conflict):  # one of that name is there: go on with it
             self._learner.create({"name": "ZeroOne", "classes": COLOURS}, learner)
 
