@@ -313,3 +313,31 @@ def test_check_loss_finds(broken, message):
         loss.c_delta = 0.5
     with pytest.raises(checks.CheckFailed, match=message):
         checks.check_loss(loss)
+
+
+def test_a_loss_writes_one_of_each_pair():
+    """embed or embed_many, decode or decode_many; with neither the error says so."""
+
+    class Many(losses.Loss):
+        p, c_delta = 1, 1.0
+
+        def loss(self, z, y):
+            return float(z != y)
+
+        def embed_many(self, ys):
+            return np.array([[float(y)] for y in ys])
+
+        def decode_many(self, G):
+            return [int(g > 0) for g in G[:, 0]]
+
+    class Neither(losses.Loss):
+        p, c_delta = 1, 1.0
+
+        def loss(self, z, y):
+            return 0.0
+
+    assert (Many().embed(1).tolist(), Many().decode([0.5])) == ([1.0], 1)
+    with pytest.raises(NotImplementedError, match="Neither must have embed"):
+        Neither().embed(0)
+    with pytest.raises(NotImplementedError, match="Neither must have decode"):
+        Neither().decode_many(np.zeros((1, 1)))

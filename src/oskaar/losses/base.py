@@ -49,13 +49,18 @@ class Loss(ABC):
     def loss(self, z: Any, y: Any) -> float:
         """Delta(z, y): what answering z costs when the truth is y."""
 
-    @abstractmethod
     def embed(self, y: Any) -> Array:
-        """phi(y), of norm at most 1."""
+        """phi(y), of norm at most 1. A loss writes this or `embed_many`."""
+        if type(self).embed_many is Loss.embed_many:
+            raise NotImplementedError(f"{type(self).__name__} must have embed(y) or embed_many(ys).")
+        phi: Array = self.embed_many([y])[0]
+        return phi
 
-    @abstractmethod
     def decode(self, g: Array) -> Any:
-        """argmin_z <psi(z), g>, for any g, negative entries included."""
+        """argmin_z <psi(z), g>, for any g, negative entries included. A loss writes this or `decode_many`."""
+        if type(self).decode_many is Loss.decode_many:
+            raise NotImplementedError(f"{type(self).__name__} must have decode(g) or decode_many(G).")
+        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def __call__(self, z: Any, y: Any) -> float:
         """Delta(z, y)."""

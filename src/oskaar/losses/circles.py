@@ -55,10 +55,6 @@ class Circular(Loss):
         angles = np.array(ys, dtype=float)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
-    def decode(self, g: Array) -> float:
-        """The direction of g."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
-
     def decode_many(self, G: Array) -> list[float]:
         """The direction of each row."""
         return list(_directions(G[:, 0], G[:, 1]).tolist())
@@ -98,19 +94,11 @@ class Angles(Loss):
         values = as_numbers(y, (self.n,), "a label of Angles")
         return np.array([as_angle(value) for value in values])
 
-    def embed(self, y: Any) -> Array:
-        """Cosines and sines."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Cosines and sines, a row for each label."""
         angles = np.array(ys, dtype=float).reshape(-1, self.n)
         Phi: Array = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(self.n)
         return Phi
-
-    def decode(self, g: Array) -> Array:
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """n directions for each row."""

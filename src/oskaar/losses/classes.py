@@ -81,10 +81,6 @@ class ZeroOne(Loss):
         Phi: Array = self._codes[[self._listed().position(y) for y in ys]]
         return Phi
 
-    def decode(self, g: Array) -> Any:
-        """The class of the largest coordinate."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
-
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate."""
         names = self._listed().names
@@ -194,10 +190,6 @@ class CostMatrix(Loss):
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi: Array = self._phi[[self._labels.position(y) for y in ys]]
         return Phi
-
-    def decode(self, g: Array) -> Any:
-        """The output of the smallest <psi(z), g>."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:

@@ -137,9 +137,6 @@ class F1(SubsetLoss):
         phi: Array = space.full(space.embed_many([y]))[0]
         return phi
 
-    def decode(self, g: Array) -> frozenset[Any]:
-        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
-
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The best set for each row."""
         k = len(self.listed())

@@ -55,15 +55,6 @@ class PermutationLoss(Loss):
         """Rows of indices as users write them."""
         return [tuple(row) for row in (Z if self._plain else self.things.array[Z]).tolist()]
 
-    def decode(self, g: Array) -> tuple[Any, ...]:
-        """The best answer for one vector."""
-        z: tuple[Any, ...] = self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
-        return z
-
-    def embed(self, y: Any) -> Array:
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All n! tuples, in the order of a dictionary."""
         return permutations(self.things.names)

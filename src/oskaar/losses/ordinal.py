@@ -89,10 +89,6 @@ class Ordinal(Loss):
         Phi: Array = self._codes[[self._listed().position(y) for y in ys]]
         return Phi
 
-    def decode(self, g: Array) -> Any:
-        """The level of the smallest score."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
-
     def decode_many(self, G: Array) -> list[Any]:
         """The level of the smallest score, for each row."""
         names = self._listed().names

@@ -70,18 +70,10 @@ class Jaccard(SubsetLoss):
         z, y = self.check(z), self.check(y)
         return 1 - len(z & y) / len(z | y) if z or y else 0.0
 
-    def embed(self, y: Any) -> Array:
-        """phi(y), all 2^k coordinates."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi, all 2^k coordinates, a row each."""
         Phi: Array = self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
         return Phi
-
-    def decode(self, g: Array) -> frozenset[Any]:
-        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[Any]]:

@@ -71,21 +71,12 @@ class SequenceHamming(Loss):
         """All symbols, or those seen at each position."""
         return super().space() if self.symbols is not None else SeenAtPositions(self.length, {})
 
-    def embed(self, y: Any) -> Array:
-        """Stacked codes."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Stacked codes, a row each."""
         symbols = self._listed()
         positions = [[symbols.position(item) for item in self.check(y)] for y in ys]
         codes: Array = self._codes[np.array(positions, dtype=int).reshape(-1, self.length)]
         return codes.reshape(-1, self.p)
-
-    def decode(self, g: Array) -> tuple[Any, ...]:
-        """The best symbol at each position."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""

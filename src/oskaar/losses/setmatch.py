@@ -54,11 +54,6 @@ class SubsetZeroOne(SubsetLoss):
         """1 where they differ."""
         return float(self.check(z) != self.check(y))
 
-    def embed(self, y: Any) -> Array:
-        """The centred one-hot code."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """The centred one-hot codes, 0 for sets that are no candidates."""
         known = set(self._given().outputs())
@@ -66,10 +61,6 @@ class SubsetZeroOne(SubsetLoss):
         Phi = np.zeros((len(rows), self.p))
         Phi[[y in known for y in rows]] = self.classes.embed_many([y for y in rows if y in known])
         return Phi
-
-    def decode(self, g: Array) -> frozenset[Any]:
-        """The candidate of the largest coordinate."""
-        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The candidate of the largest coordinate, for each row."""

@@ -28,15 +28,6 @@ class _Distributions(Loss):
         """n shares that sum to 1."""
         return as_distribution(y, self.n)
 
-    def embed(self, y: Any) -> Array:
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
-    def decode(self, g: Array) -> Array:
-        """The distribution of the least risk."""
-        z: Array = self.decode_many(np.asarray(g)[None, :])[0]
-        return z
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n})"
 

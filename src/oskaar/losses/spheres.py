@@ -53,9 +53,6 @@ class Sphere(Loss):
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return np.array(ys, dtype=float).reshape(-1, self.dim)
 
-    def decode(self, g: Array) -> Array:
-        return self.decode_many(np.asarray(g)[None, :])[0]
-
     def decode_many(self, G: Array) -> list[Array]:
         """g / |g| for each row."""
         return list(_normalised(G, np.eye(self.dim)[0]))
@@ -112,19 +109,10 @@ class Rotation(Loss):
             raise ValueError("a rotation must have determinant 1, got -1: the matrix reflects.")
         return matrix
 
-    def embed(self, y: Any) -> Array:
-        """The entries, row by row."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """The entries, a row for each label."""
         Phi: Array = np.array(ys, dtype=float).reshape(-1, self.p) / np.sqrt(self.n)
         return Phi
-
-    def decode(self, g: Array) -> Array:
-        """The nearest rotation."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """The nearest rotation to each row."""
@@ -191,19 +179,10 @@ class LogEuclidean(Loss):
             raise ValueError(f"|log Y| must be at most bound = {self.bound:g}, got {size:.6g}: raise bound.")
         return matrix
 
-    def embed(self, y: Any) -> Array:
-        """The logarithm's upper triangle, off-diagonal entries times sqrt 2, and the constant."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Logarithms, a row for each label."""
         logs = _log(np.array(ys, dtype=float).reshape(-1, self.n, self.n))
         return embed_ball(logs[:, self._rows, self._columns] * self._weights, self.bound)
-
-    def decode(self, g: Array) -> Array:
-        """The matrix whose logarithm has the least risk."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """The matrix whose logarithm has the least risk, for each row."""

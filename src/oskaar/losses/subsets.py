@@ -271,21 +271,12 @@ class SubsetHamming(SubsetLoss):
         """The size of the symmetric difference, over k."""
         return len(self.check(z) ^ self.check(y)) / (self.n_labels or 1)
 
-    def embed(self, y: Any) -> Array:
-        """Signs over sqrt(k), or the centred indicator."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Signs over sqrt(k), or centred indicators, a row each."""
         Y = self.indicators(ys)
         if self.exactly:
             return np.asarray((Y - Y.mean(axis=1, keepdims=True)) / (self._radius or 1.0))
         return np.asarray((2 * Y - 1) / np.sqrt(self.n_labels))
-
-    def decode(self, g: Any) -> frozenset[Any]:
-        """The labels with a positive coordinate, cut or filled up to the limits."""
-        return self.decode_many(np.asarray(g, dtype=float)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
         """The labels with a positive coordinate, cut or filled up to the limits, for each row."""

@@ -138,19 +138,10 @@ class Squared(_Vectors):
         gap = np.subtract(z, y, dtype=float).ravel()
         return float(gap @ gap) / self.dim
 
-    def embed(self, y: Any) -> Array:
-        """Centred targets and the constant."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Centred targets and the constant, a row for each label."""
         self._require_range()
         return embed_ball(np.array(ys, dtype=float).reshape(-1, self.dim) - self.middle, self.radius)
-
-    def decode(self, g: Array) -> Array:
-        """Means, or ends of ranges."""
-        return self.decode_many(np.asarray(g)[None, :])[0]
 
     def decode_many(self, G: Array) -> list[Array]:
         """Means, or ends of ranges, for each row."""
