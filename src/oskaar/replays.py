@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ class Replay:
         optima: Array,
         surrogate_losses: Array | None,
         estimates: Callable[[], Any] | None,
+        labels: list[Any] | None = None,
+        loss: Loss | None = None,
+        probabilities: Callable[[], list[Any]] | None = None,
     ) -> None:
         self.predictions = predictions
         """z_t, each made before y_t was seen."""
@@ -33,12 +38,31 @@ class Replay:
         """The sum over rounds so far of Delta(z_t, y_t) - min_z Delta(z, y_t), (T,)."""
         self.surrogate_losses = surrogate_losses
         """|phi(y_t) - g_hat_t(x_t)|^2, (T,); None for a learner without estimates."""
-        self._estimates = estimates
+        self._labels, self.loss = labels, loss
+        self._estimates, self._probabilities = estimates, probabilities
+
+    @cached_property
+    def labels(self) -> list[Any] | None:
+        """y_t, as the loss writes them."""
+        if self._labels is None or self.loss is None:
+            return None
+        return [self.loss.check(y) for y in self._labels]
 
     @property
     def estimates(self) -> Any:
         """g_hat_t(x_t): (T, p), or a list of (n_t, p) for rounds of parts; None without estimates."""
         return self._estimates() if self._estimates else None
+
+    def probabilities(self) -> list[Any]:
+        """How sure each answer was when it was given, as `predict_proba_one` writes it; of names known at the end.
+
+        >>> from oskaar import OSKAAR, losses, replay
+        >>> replay(OSKAAR(losses.ZeroOne("ab")), [[0.0]] * 3, "aba").probabilities()[0]
+        {'a': 0.5, 'b': 0.5}
+        """
+        if self._probabilities is None:
+            raise ValueError("there are no estimates to tell probabilities from: replay with keep_estimates=True.")
+        return self._probabilities()
 
     @property
     def rounds(self) -> int:
@@ -112,7 +136,8 @@ def _in_blocks(
     keep_estimates: bool,
 ) -> Replay:
     done: list[Rounds] = []
-    rounds, total = 0, 0.0
+    rounds, total, before = 0, 0.0, learner.rounds
+    ys = as_labels(ys)
     for chunk in learner.stream(xs, ys):
         done.append(chunk if keep_estimates else chunk.without_estimates())
         rounds += len(chunk.losses)
@@ -125,6 +150,9 @@ def _in_blocks(
         _joined([chunk.optima for chunk in done]),
         _joined([chunk.surrogate_losses for chunk in done]),
         _estimates(learner, done) if keep_estimates else None,
+        ys,
+        learner.loss,
+        _probabilities(learner, done, before) if keep_estimates else None,
     )
 
 
@@ -140,6 +168,25 @@ def _estimates(learner: OnlineLearner, done: list[Rounds]) -> Callable[[], Any]:
     return expand
 
 
+def _probabilities(learner: OnlineLearner, done: list[Rounds], before: int) -> Callable[[], list[Any]]:
+    """Those of each round, after so many rounds as there were."""
+    space, loss = learner.space, learner.loss
+
+    def expand() -> list[Any]:
+        answers: list[Any] = []
+        for chunk in done:
+            found = space.probabilities(fit_columns(chunk.estimates, space.p))
+            if found is None:
+                raise ValueError(f"{loss!r} has no probabilities: losses on classes, levels, tags, sequences have.")
+            stops = np.asarray(chunk.ends) * found.places
+            for lo, hi in spans(stops):
+                rows = replace(found, P=found.P[lo:hi]).smoothed(before + len(answers))
+                answers.append(rows if found.places > 1 or loss.parts else rows[0])
+        return answers
+
+    return expand
+
+
 def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int, float], None] | None) -> Replay:
     rows, labels = as_rounds(xs), [loss.check(y) for y in as_labels(ys)]
     require_same_length(rows, labels)
@@ -151,7 +198,8 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
         predictions.append(z)
         if progress is not None and (t + 1) % 256 == 0:
             progress(t + 1, float(losses[: t + 1].mean()))
-    return Replay(predictions, losses, np.array([loss.optimum(y) for y in labels]), None, None)
+    optima = np.array([loss.optimum(y) for y in labels])
+    return Replay(predictions, losses, optima, None, None, labels, loss)
 
 
 def _first_answer(loss: Loss, y: Any) -> Any:

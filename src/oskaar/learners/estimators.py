@@ -108,6 +108,12 @@ class PendingKaar:
         G: Array = self.inner.G
         return G
 
+    @property
+    def ridge(self) -> Array:
+        """The estimate without KAAR's factor lam / s, for one row."""
+        E: Array = np.diagonal(self.inner.R)[:, None] * self.inner.E
+        return E
+
     def commit(self) -> None:
         """Append the rounds to the solver, or update it with the one round and its label."""
         if self.chunk:

@@ -24,6 +24,7 @@ from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length, schema_for
 from oskaar.learners.certificate import Certificate
+from oskaar.learners.confidence import Confidence, Residuals
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import FIRST, Reading, can_change, reading_of
@@ -60,7 +61,7 @@ class Rounds:
         return replace(self, estimates=np.zeros((0, 0)))
 
 
-class OnlineLearner(Predictor):
+class OnlineLearner(Confidence, Predictor):
     """A loss, inputs, an estimator and accounts: predict, see the truth, learn. Subclasses assemble the parts."""
 
     max_open: int = 10_000
@@ -101,6 +102,7 @@ class OnlineLearner(Predictor):
             self.surrogate_loss = 0.0
             self._gap = 0.0
             self._drift = 0.0
+            self._residuals = Residuals()
             self._memo: tuple[int, Any, Any, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
 
@@ -391,12 +393,14 @@ class OnlineLearner(Predictor):
         """Write rounds down that were forecast and observed."""
         early, rescaled = self._rescaled(block, labels)
         kernels = self._inputs.chosen(block)
+        residuals = self._residuals_after(happened.predictions, labels.ys)
         with writing(self):
             self._inputs.kernels = kernels
             self._inputs.append(block)
             self._estimator.commit(pending)
             self._space = labels.space
             self._account(happened)
+            self._residuals = residuals
             self._early = early
             if rescaled is not None:
                 self._inputs, self._estimator, paid = rescaled

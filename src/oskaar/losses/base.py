@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, spans
+from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.saved import saved
 
 
@@ -110,6 +111,18 @@ class Loss(ABC):
         """
         return None
 
+    def probabilities(self, G: Array) -> Marginals | None:
+        """Probabilities of classes, levels, tags or symbols out of estimates (n, p); None where none are meant."""
+        return None
+
+    def scores(self, G: Array) -> tuple[Sequence[Any], Array] | None:
+        """Items, and a score (n, k) of each, larger is better, out of estimates (n, p); None where there are none."""
+        return None
+
+    def residual(self, z: Any, y: Any) -> Array | None:
+        """y - z for vectors of numbers; None for everything else."""
+        return None
+
     def space(self) -> Space:
         """The coordinates that a learner starts with."""
         return FixedSpace(self)
@@ -184,6 +197,10 @@ class Space(ABC):
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
+    def probabilities(self, G: Array) -> Marginals | None:
+        """As those of a loss, in the coordinates of this space."""
+        return None
+
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """By how much <psi(z), g> exceeds that of the best answer to y, a label that this space holds.
 
@@ -228,6 +245,9 @@ class FixedSpace(Space):
         """The loss's: all rows at once where a round is made of parts."""
         return self.loss.decode(G) if self.parts else self.loss.decode_many(G)[0]
 
+    def probabilities(self, G: Array) -> Marginals | None:
+        return self.loss.probabilities(G)
+
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
 
@@ -271,6 +291,10 @@ class GrowingSpace(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)
+
+    def weights(self, G: Array) -> Array:
+        """The distribution (n, p) over the labels seen that is nearest to estimates, divided by their sum."""
+        return exclusive(range(self.p), G, G.sum(axis=1, keepdims=True)).P
 
 
 @saved("loss/names")

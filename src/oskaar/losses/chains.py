@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oskaar.arrays import Array
 from oskaar.losses.base import GrowingSpace, Loss, Names, Space, first_best, near, require_hashable
+from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.losses.markov import LearnedChain
 from oskaar.losses.viterbi import best_path, reachable
 from oskaar.saved import saved
@@ -143,6 +144,13 @@ class Sequence(Loss):
             first_best(scores, near(scores.reshape(1, -1))) if penalties is None else best_path(scores, *penalties)
         )
 
+    def probabilities(self, G: Array) -> Marginals:
+        """Of the symbols of each row by itself."""
+        k = len(self.symbols)
+        if self.learned:
+            return exclusive(self.symbols.names, np.nan_to_num(self.one_hots(G), nan=1 / k))
+        return exclusive(self.symbols.names, G / self._scale + 1 / k)
+
     def optimum(self, y: Any) -> float:
         """0, unless y is not allowed."""
         return 0.0 if self.allowed is None else super().optimum(y)
@@ -236,6 +244,9 @@ class SeenSymbols(GrowingSpace):
             return [None] * len(G)
         names = list(self.positions)
         return [names[i] for i in first_best(G, near(G.reshape(1, -1)))]
+
+    def probabilities(self, G: Array) -> Marginals:
+        return Marginals(list(self.positions), self.weights(G))
 
     def decode_round(self, G: Array) -> tuple[Any, ...]:
         """The best symbol at each place."""

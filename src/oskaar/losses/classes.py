@@ -20,6 +20,7 @@ from oskaar.losses.base import (
     require_hashable,
     widest,
 )
+from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.saved import saved
 from oskaar.threads import one_thread
 
@@ -89,6 +90,10 @@ class ZeroOne(Loss):
     def outputs(self) -> list[Any]:
         return list(self._listed().names)
 
+    def probabilities(self, G: Array) -> Marginals:
+        k = self.p
+        return exclusive(self._listed().names, G * np.sqrt(1 - 1 / k) + 1 / k)
+
     def space(self) -> Space:
         """All classes, or those seen."""
         return super().space() if self.classes is not None else SeenClasses({})
@@ -119,6 +124,9 @@ class SeenClasses(GrowingSpace):
 
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         return SeenClasses(positions)
+
+    def probabilities(self, G: Array) -> Marginals:
+        return Marginals(list(self.positions), self.weights(G))
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate, None when no class is known."""

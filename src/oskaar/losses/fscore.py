@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best, near
+from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.subsets import SubsetLoss, top
 from oskaar.requirements import require_positive
 from oskaar.saved import saved
@@ -245,6 +246,15 @@ class SizeSpace(Space):
             H[:, i] = G[:, self.starts[n] : self.starts[n] + k]
         return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
 
+    def probabilities(self, G: Array) -> Marginals | None:
+        """P(label) = sum_n sqrt(n) g_n over sum_n P(|y| = n); sets of a fixed size are centred, and say less."""
+        if self.loss.exactly or self.loss.at_least:
+            return None
+        empty = G[:, self.starts[0] : self.starts[0] + 1] if self._holds_empty() else np.zeros((len(G), 1))
+        sizes = [n for n in self.sizes if n]
+        H = [G[:, self.starts[n] : self.starts[n] + self.loss.n_labels] for n in sizes]
+        return of_blocks(self.loss.listed().names, sizes, H, empty)
+
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
 
@@ -261,6 +271,18 @@ class SizeSpace(Space):
 
     def _holds_empty(self) -> bool:
         return 0 in self.starts and self.loss.at_least == 0
+
+
+def of_blocks(names: Sequence[Any], sizes: Sequence[int], H: Sequence[Array], empty: Array) -> Marginals:
+    """The probability of each label, out of estimates (rows, k) of y / sqrt(n) for sets of each size n.
+
+    The labels of a set of n add up to n: the sum of weights is that of all sizes, P(|y| = n) = sum_j g_nj / sqrt(n).
+    """
+    expected, mass = np.zeros((len(empty), len(names))), empty
+    for n, block in zip(sizes, H, strict=True):
+        expected += np.sqrt(n) * block
+        mass = mass + block.sum(axis=1, keepdims=True) / np.sqrt(n)
+    return separate(names, expected, mass)
 
 
 def cross(Q: Array) -> tuple[Array, Array]:

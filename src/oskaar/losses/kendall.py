@@ -117,6 +117,11 @@ class Kendall(RankingLoss):
         flow: Array = s[:, self._i] - s[:, self._j]
         return flow
 
+    def scores(self, G: Array) -> tuple[Sequence[Any], Array]:
+        """Borda's: the share of other items that an item comes before, less those that it comes after."""
+        S: Array = np.sqrt(max(self.p, 1)) * self._antisymmetric(G).sum(axis=2) / max(self.n - 1, 1)
+        return self.things.names, S
+
     def optimum(self, y: Any) -> float:
         """0, except for comparisons that form a cycle."""
         return self.loss(self.decode(self.embed(y)), y) if isinstance(y, AbstractSet) else 0.0

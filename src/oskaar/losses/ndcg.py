@@ -84,6 +84,9 @@ class NDCG(RankingLoss):
         """The items by falling coordinate, for each row."""
         return self.tuples(sorted_items(G))
 
+    def scores(self, G: Array) -> tuple[Sequence[Any], Array]:
+        return self.things.names, np.asarray(G)
+
     def labels(self) -> Iterator[tuple[int, ...]]:
         """Relevances 0, 1 and 2: a part of all there are, which spans the others."""
         return product(range(3), repeat=self.n)

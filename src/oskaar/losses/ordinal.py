@@ -9,6 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, Space, first_best, near
+from oskaar.losses.certainty import Marginals, levels
 from oskaar.losses.ranges import SeenLevels
 from oskaar.saved import saved
 
@@ -110,6 +111,9 @@ class Ordinal(Loss):
         m = (1 + root * G).sum(axis=1, keepdims=True) / 2
         between: Array = np.clip(2 * (m - np.arange(self.p)) - 1, -1.0, 1.0) / root
         return between
+
+    def probabilities(self, G: Array) -> Marginals:
+        return levels(self._listed().names, (1 + np.sqrt(max(self.p, 1)) * G) / 2)
 
     def outputs(self) -> list[Any]:
         """The levels, from low to high."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, Space, first_best, near
+from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.subsets import SubsetLoss
 from oskaar.saved import saved
 from oskaar.threads import one_thread
@@ -151,6 +152,10 @@ class SeenSets(GrowingSpace):
         """What the best answer to y is better by than the one that the search found, for the weights g."""
         gains = similarity(self.loss.indicators([z, self.loss.nearest(y)]), self.Y.view[: len(g)]) @ g
         return max(0.0, float(gains[1] - gains[0]))
+
+    def probabilities(self, G: Array) -> Marginals:
+        """Of each label: those of the sets seen that hold it."""
+        return separate(self.loss.listed().names, self.weights(G) @ self.Y.view)
 
     def squared_norms(self, V: Array) -> Array:
         """v^T Gram v, for the centred similarity."""

@@ -15,6 +15,7 @@ from oskaar.arrays import Array
 from oskaar.losses.affine import AffineSpace, constant_and
 from oskaar.losses.ball import A, B
 from oskaar.losses.base import Loss, Space
+from oskaar.losses.certainty import Marginals, levels
 from oskaar.saved import require, require_kind, saved
 
 if TYPE_CHECKING:
@@ -164,6 +165,12 @@ class SeenLevels(AffineSpace):
         """u(y)."""
         columns: Any = self.thresholds
         return constant_and([[(columns[t], 1.0) for t in self._between(y)] for y in ys], self.p)
+
+    def probabilities(self, G: Array) -> Marginals:
+        if self.thresholds is None or self.closed is None:
+            return Marginals([], np.zeros((len(G), 0)))
+        U, mass = G[:, self.columns], G[:, :1]
+        return levels(self.closed.outputs(), np.where(self.scale > 0, U, mass - U), mass)  # type: ignore[arg-type]
 
     def psi(self, z: Any) -> Array:
         """-(k - 1) / 2 phi(z)."""

@@ -130,6 +130,9 @@ class Spearman(RankingLoss):
         """The items by falling coordinate, for each row."""
         return self.tuples(sorted_items(G))
 
+    def scores(self, G: Array) -> tuple[Sequence[Any], Array]:
+        return self.things.names, np.asarray(G)
+
 
 @saved("loss/footrule")
 class Footrule(RankingLoss):

@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss
+from oskaar.losses.certainty import Marginals
 from oskaar.saved import saved
 
 _FEW = 20
@@ -65,6 +66,9 @@ class PerRow(Loss):
     def decode(self, g: Array) -> list[Any]:
         """An answer for each row."""
         return self.row.decode_many(g)
+
+    def probabilities(self, G: Array) -> Marginals | None:
+        return self.row.probabilities(G)
 
     def optimum(self, y: Any) -> float:
         """The mean over rows."""

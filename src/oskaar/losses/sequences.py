@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Loss, Names, Space, first_best, near, require_hashable
+from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
@@ -85,6 +86,11 @@ class SequenceHamming(Loss):
         best = first_best(G.reshape(len(slack), len(symbols)), slack).reshape(len(G), self.length)
         return [tuple(row) for row in symbols.array[best].tolist()]
 
+    def probabilities(self, G: Array) -> Marginals:
+        m = len(self._listed())
+        Q = G.reshape(len(G) * self.length, m) * np.sqrt((1 - 1 / m) * self.length) + 1 / m
+        return exclusive(self._listed().names, Q, places=self.length)
+
     def outputs(self) -> Iterator[tuple[Any, ...]]:
         """All m^length sequences."""
         return product(self._listed().names, repeat=self.length)
@@ -129,9 +135,18 @@ class SeenAtPositions(Space):
         """The best symbol at each position; those that have not been there have 0."""
         if not self.names:
             return [(None,) * self.length] * len(G)
+        S = self._by_position(G)
+        slack = np.repeat(near(G), self.length, axis=0)
+        best = first_best(S, slack).reshape(len(G), self.length)
+        return [tuple(self.names[j] for j in row) for row in best.tolist()]
+
+    def probabilities(self, G: Array) -> Marginals:
+        S = self._by_position(G)
+        return exclusive(self.names, S, S.sum(axis=1, keepdims=True), self.length)
+
+    def _by_position(self, G: Array) -> Array:
+        """Estimates (n length, m) of the symbols at each position."""
         places = {symbol: j for j, symbol in enumerate(self.names)}
         S = np.zeros((len(G), self.length, len(places)))
         S[:, [i for i, _ in self.positions], [places[s] for _, s in self.positions]] = G
-        slack = np.repeat(near(G), self.length, axis=0)
-        best = first_best(S.reshape(len(slack), len(places)), slack).reshape(len(G), self.length)
-        return [tuple(self.names[j] for j in row) for row in best.tolist()]
+        return S.reshape(len(G) * self.length, len(places))

@@ -9,6 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import Space
+from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.classes import SeenClasses, ZeroOne
 from oskaar.losses.subsets import SubsetLoss
 from oskaar.saved import saved
@@ -66,6 +67,10 @@ class SubsetZeroOne(SubsetLoss):
         """The candidate of the largest coordinate, for each row."""
         return self._given().decode_many(G)
 
+    def probabilities(self, G: Array) -> Marginals:
+        """Of each label: those of the candidates that hold it."""
+        return of_sets(self.outputs(), self._given().probabilities(G).P)
+
     def optimum(self, y: Any) -> float:
         """0 for what can be answered, 1 for what cannot."""
         y = self.check(y)
@@ -113,5 +118,20 @@ class SeenAnswers(SeenClasses):
         default = self.loss.nearest(frozenset())
         return super().decode_many(G) if self.p else [default] * len(G)
 
+    def probabilities(self, G: Array) -> Marginals:
+        """Of each label: those of the sets seen that hold it."""
+        return of_sets(list(self.positions), self.weights(G))
+
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
+
+
+def of_sets(sets: Sequence[Any], P: Array) -> Marginals:
+    """The probabilities of labels, out of those of sets.
+
+    >>> of_sets([{"a"}, {"a", "b"}], np.array([[0.25, 0.75]]))
+    Marginals(names=['a', 'b'], P=array([[1.  , 0.75]]), exclusive=False, places=1)
+    """
+    names = list(dict.fromkeys(name for z in sets for name in sorted(z, key=str)))
+    held = np.array([[name in z for name in names] for z in sets], dtype=float).reshape(len(sets), len(names))
+    return separate(names, P @ held)

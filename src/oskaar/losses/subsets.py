@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import Loss, Names, Space, near, require_hashable
+from oskaar.losses.certainty import Marginals, separate
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
@@ -287,6 +288,10 @@ class SubsetHamming(SubsetLoss):
         if len(cut):
             positive[cut] = top(G[cut], sizes[cut])
         return self.sets(positive)
+
+    def probabilities(self, G: Array) -> Marginals | None:
+        """phi(y) = +-1 / sqrt(k); an indicator that is centred says nothing of single labels."""
+        return None if self.exactly else separate(self.listed().names, (1 + np.sqrt(self.n_labels) * G) / 2)
 
     def space(self) -> Space:
         """All labels, or those seen."""

@@ -17,7 +17,8 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.affine import AffineSpace, constant_and
 from oskaar.losses.base import Space
-from oskaar.losses.fscore import F1
+from oskaar.losses.certainty import Marginals, separate
+from oskaar.losses.fscore import F1, of_blocks
 from oskaar.losses.overlap import Jaccard, SeenSets
 from oskaar.losses.subsets import SubsetHamming
 from oskaar.saved import require, require_kind, saved
@@ -89,6 +90,11 @@ class TagsBySize(Space):
         sizes, H = self.blocks(G)
         empty = G[:, self.positions[EMPTY]] if EMPTY in self.positions else np.zeros(len(G))
         return self.closed.best_sets(H, np.array(sizes), empty)
+
+    def probabilities(self, G: Array) -> Marginals:
+        sizes, H = self.blocks(G)
+        empty = G[:, self.positions[EMPTY]][:, None] if EMPTY in self.positions else np.zeros((len(G), 1))
+        return of_blocks(self.names, sizes, list(H.transpose(1, 0, 2)), empty)
 
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)
@@ -163,6 +169,9 @@ class CountedTags(AffineSpace):
         """u(y)."""
         return constant_and([[(self._places[name], 1.0) for name in y] for y in ys], self.p)
 
+    def probabilities(self, G: Array) -> Marginals:
+        return separate(self.names, G[:, 1:], G[:, :1])
+
     def psi(self, z: Any) -> Array:
         psi: Array = -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
         return psi
@@ -226,6 +235,9 @@ class OpenSets(Space):
 
     def squared_norms(self, V: Array) -> Array:
         return super().squared_norms(V) if self.inner is None else self.inner.squared_norms(V)
+
+    def probabilities(self, G: Array) -> Marginals | None:
+        return separate((), np.zeros((len(G), 0))) if self.inner is None else self.inner.probabilities(G)
 
     def optimum(self, y: Any) -> float:
         return self.loss.optimum(y)

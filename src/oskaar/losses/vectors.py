@@ -73,6 +73,10 @@ class _Vectors(Loss):
             )
         return np.clip(values, self.low, self.high)
 
+    def residual(self, z: Any, y: Any) -> Array:
+        off: Array = np.subtract(y, z, dtype=float).reshape(self.dim)
+        return off
+
     def _require_range(self) -> None:
         if self.low is None:
             raise ValueError(f"{self!r} learns its range from the stream: give low and high to use it by itself.")
