@@ -21,7 +21,7 @@ from oskaar.cli import main
 from oskaar.cli.compare import bootstrap, ranked
 from oskaar.cli.losses import EXAMPLES, listed
 from oskaar.cli.options import parse
-from oskaar.tabular import Schema
+from oskaar.tabular import RoundOptions
 from oskaar.tabular.labels import GROUPED, KNOWN, make_labels
 
 RNG = np.random.default_rng(3)
@@ -511,10 +511,10 @@ def test_the_library_does_not_bring_the_command_line():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_schema_is_the_options_of_a_stream():
+def test_round_options_are_those_of_the_command_line():
     """The same names and defaults in Python and on the command line."""
     options = vars(parse(["replay", "a.csv"]))
-    assert Schema(**{name: options[name] for name in vars(Schema())}) == Schema()
+    assert RoundOptions(**{name: options[name] for name in vars(RoundOptions())}) == RoundOptions()
 
 
 def test_the_script_is_declared():

@@ -20,7 +20,7 @@ from oskaar import OSKAAR, SALAMI, Ensemble, losses, state
 from oskaar.cli import main
 from oskaar.cli import run as runs
 from oskaar.cli.checkpoint import read_checkpoint
-from oskaar.tabular import Stream
+from oskaar.tabular import TableStream
 
 RNG = np.random.default_rng(8)
 N = 115
@@ -99,7 +99,7 @@ def settled(text):
 
 def stopping(monkeypatch, where, after):
     """Control-C in the middle of reading a round, or of learning some."""
-    target, name = {"reading": (Stream, "_label"), "learning": (runs, "replay")}[where]
+    target, name = {"reading": (TableStream, "_label"), "learning": (runs, "replay")}[where]
     real, calls = getattr(target, name), []
 
     def stopped(*args, **more):

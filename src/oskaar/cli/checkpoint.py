@@ -23,7 +23,7 @@ from oskaar.cli.models import Refitted
 from oskaar.learners.base import Predictor
 from oskaar.memory import readable
 from oskaar.state.writing import require_file
-from oskaar.tabular import ReadError, Stream
+from oskaar.tabular import ReadError, TableStream
 
 if TYPE_CHECKING:
     from oskaar.cli.run import Run
@@ -129,7 +129,7 @@ def free_name(file: str) -> str:
     return name
 
 
-def require_same(stream: Stream, kept: Checkpoint, options: Any) -> None:
+def require_same(stream: TableStream, kept: Checkpoint, options: Any) -> None:
     """Refuse a file from which something else is inferred than before."""
     name, about = stream.table.name, stream.about()
     for what, now in about.items():

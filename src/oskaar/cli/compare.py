@@ -22,7 +22,7 @@ from oskaar.cli.settings import open_stream
 from oskaar.losses import Loss
 from oskaar.replays import replay
 from oskaar.tabular import ReadError
-from oskaar.tabular.schema import split
+from oskaar.tabular.round_options import split
 
 RESAMPLES = 2000
 

@@ -11,7 +11,7 @@ from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
 from oskaar.losses import Loss
 from oskaar.saved import saved
 from oskaar.tabular import ReadError
-from oskaar.tabular.schema import split
+from oskaar.tabular.round_options import split
 
 KERNELS = ("gaussian", "laplacian", "matern", "linear", "polynomial", "cosine")
 LEARNERS = ("ensemble", "salami", "oskaar", "batch")

@@ -8,7 +8,7 @@ from oskaar.arrays import Array
 from oskaar.cli.options import defaults
 from oskaar.cli.settings import command_line
 from oskaar.reports import Destination, Recorder, comparison, html, require_plotly
-from oskaar.tabular import Stream
+from oskaar.tabular import TableStream
 
 WHERE = {
     *("command", "file", "config", "given", "json", "debug", "progress", "jobs"),
@@ -27,7 +27,7 @@ class Report:
         self._file = options.file
 
     def recorder(
-        self, name: str, stream: Stream, baselines: list[str], kept: dict[str, Any] | None = None
+        self, name: str, stream: TableStream, baselines: list[str], kept: dict[str, Any] | None = None
     ) -> Recorder:
         """The observer of the run; `kept` is what `to_dict` gave, for a run that is resumed."""
         if kept:

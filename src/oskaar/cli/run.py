@@ -16,7 +16,7 @@ from oskaar.cli.console import Progress
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
 from oskaar.replays import replay
-from oskaar.tabular import ReadError, Round, Stream
+from oskaar.tabular import ReadError, Round, TableStream
 
 if TYPE_CHECKING:
     from oskaar.reports import Recorder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Run:
     """A learner and the baselines on one stream; memory does not grow with the stream, but for the learner's own."""
 
-    def __init__(self, stream: Stream, learner: Any, options: Any) -> None:
+    def __init__(self, stream: TableStream, learner: Any, options: Any) -> None:
         self.stream, self.learner = stream, learner
         self.out: Answers | None = None
         self._settings = settings_of(options)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from oskaar.tabular import ReadError, Schema, Stream, read
+from oskaar.tabular import ReadError, RoundOptions, TableStream, read
 
-COLUMNS = tuple(field.name for field in fields(Schema) if field.name != "limit")
+COLUMNS = tuple(field.name for field in fields(RoundOptions) if field.name != "limit")
 LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines")
 FIXED = ("format", "encoding", *COLUMNS, *LEARNING)
 """Settings that a run cannot change when it is resumed."""
@@ -19,10 +19,10 @@ FREE = ("chunk", "limit", "max_line")
 """Settings that it can change, and keeps where none is given."""
 
 
-def open_stream(options: Any) -> Stream:
+def open_stream(options: Any) -> TableStream:
     """The rounds of the file that the options name."""
     table = read(options.file, options.format, options.encoding, options.max_line)
-    stream = Stream(table, Schema(**{name: getattr(options, name) for name in (*COLUMNS, "limit")}))
+    stream = TableStream(table, RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit")}))
     if stream.largest > 10 and options.kernel and not options.standardise:
         largest = min(stream.largest, 1e300)
         stream.notes.append(f"numbers of x reach {largest:g}: --standardise scales them as they come")

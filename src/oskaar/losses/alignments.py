@@ -116,7 +116,7 @@ def normalised_dtw(z: Any, y: Any) -> float:
 
 @cache
 def _levenshtein() -> Callable[[Any, Any], int]:
-    """rapidfuzz's, or ours."""
+    """The edit distance of rapidfuzz, or the one below where it is missing."""
     try:
         from rapidfuzz.distance import Levenshtein
     except ImportError:

@@ -50,7 +50,7 @@ class Ordinal(Loss):
         self._from_middle = np.argsort(np.abs(np.arange(k) - (k - 1) // 2), kind="stable")
 
     def loss(self, z: Any, y: Any) -> float:
-        """Steps between them."""
+        """How many levels apart they are."""
         if self.levels is None:
             return float(abs(z - y))
         return float(abs(self.levels.position(z) - self.levels.position(y)))

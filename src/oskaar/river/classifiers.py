@@ -13,13 +13,13 @@ from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import F1, SubsetHamming, ZeroOne
 from oskaar.losses.classes import SeenClasses
 from oskaar.losses.simplex import projections
-from oskaar.river.common import Dressed, as_names, named, require_outputs, sorted_row, started, without_numpy
+from oskaar.river.common import LearnerWrapper, as_names, named, require_outputs, sorted_row, started, without_numpy
 
 BUDGET, LAM = 256, 0.1
 """The default learner: constant cost and memory."""
 
 
-class Classifier(Dressed, base.Classifier):
+class Classifier(LearnerWrapper, base.Classifier):
     r"""A multi-class classifier: any oskaar learner whose answers are classes.
 
     learner: such as `SALAMI(losses.ZeroOne())` or `OSKAAR(losses.Ordinal(5))`; its state is not used, only its
@@ -72,7 +72,7 @@ class Classifier(Dressed, base.Classifier):
         return True
 
 
-class MultiLabelClassifier(Dressed, base.MultiLabelClassifier):
+class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
     r"""Sets of labels, written as River does: {"label": True, "other": False}.
 
     learner: an oskaar learner with a loss on subsets, such as `OSKAAR(losses.Jaccard(14), budget=256)`; its state is

@@ -11,7 +11,7 @@ from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
 
 
-class Dressed:
+class LearnerWrapper:
     """An estimator around an online learner.
 
     `learner` is a setting, as River's `clone` wants it, and never learns; `inner` is one like it that does.

@@ -10,10 +10,10 @@ from river import base
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Squared
-from oskaar.river.common import Dressed, as_names, named, require_outputs, sorted_row, started, without_numpy
+from oskaar.river.common import LearnerWrapper, as_names, named, require_outputs, sorted_row, started, without_numpy
 
 
-class Regressor(Dressed, base.Regressor):
+class Regressor(LearnerWrapper, base.Regressor):
     r"""One number: any oskaar learner whose answers are numbers.
 
     learner: with `losses.Squared(1, low, high)` for means, `Pinball(1, low, high, quantile)` for quantiles, `Huber`
@@ -48,7 +48,7 @@ class Regressor(Dressed, base.Regressor):
         yield {"learner": OSKAAR(Squared(1, -100, 100), lam=0.1, budget=32)}
 
 
-class MultiTargetRegressor(Dressed, base.MultiTargetRegressor):
+class MultiTargetRegressor(LearnerWrapper, base.MultiTargetRegressor):
     r"""Several numbers, written as River does: {"target": 1.0, "other": 2.0}.
 
     learner: with `losses.Squared(dim, low, high)`, `Pinball` or `Huber`; low and high may have a number for each

@@ -10,10 +10,10 @@ from river import base
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Kendall
-from oskaar.river.common import Dressed, sorted_row, started, without_numpy
+from oskaar.river.common import LearnerWrapper, sorted_row, started, without_numpy
 
 
-class Structured(Dressed, base.Estimator):
+class Structured(LearnerWrapper, base.Estimator):
     """Any oskaar learner as a River estimator: rankings, sequences, angles, distributions, anything with a loss.
 
     learner: any; its state is not used, only its settings. Labels y are written as the loss wants them, answers are

@@ -17,7 +17,7 @@ from oskaar.losses import Loss
 LEARNERS: dict[str, type[OnlineLearner]] = {"ensemble": Ensemble, "salami": SALAMI, "oskaar": OSKAAR}
 
 
-class Face(BaseEstimator):
+class LearnerEstimator(BaseEstimator):
     """An estimator around an online learner, which is `learner_` once fitted.
 
     learner: "ensemble", with nothing to tune, "salami" or "oskaar".

@@ -10,13 +10,13 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from oskaar.losses import Loss, ZeroOne
-from oskaar.sklearn.base import Face
+from oskaar.sklearn.base import LearnerEstimator
 
 
-class Classifier(ClassifierMixin, Face):
+class Classifier(ClassifierMixin, LearnerEstimator):
     """Online classification: losses.ZeroOne behind scikit-learn's classifier.
 
-    learner, kernel, lam, budget, options: see `Face`.
+    learner, kernel, lam, budget, options: see `LearnerEstimator`.
 
     `classes_` are the classes in order. `score` is the accuracy.
 

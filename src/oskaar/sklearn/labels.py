@@ -11,16 +11,16 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.multiclass import type_of_target
 
 from oskaar.losses import F1, Jaccard, Loss, SubsetHamming
-from oskaar.sklearn.base import Face
+from oskaar.sklearn.base import LearnerEstimator
 
 LOSSES: dict[str, Any] = {"f1": F1, "hamming": SubsetHamming, "jaccard": Jaccard}
 
 
-class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, Face):
+class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, LearnerEstimator):
     """Online multi-label classification whose answers scikit-learn's metrics take as they are.
 
     loss: "f1", "hamming" or "jaccard": what a mistake costs, and so what is answered.
-    learner, kernel, lam, budget, options: see `Face`.
+    learner, kernel, lam, budget, options: see `LearnerEstimator`.
 
     y is an (n, k) matrix of 0 and 1, dense or sparse; `score` is the share of rows with no mistake.
     For sets, use OSKAAR itself, or scikit-learn's MultiLabelBinarizer.

@@ -10,13 +10,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from oskaar.arrays import Array
 from oskaar.losses import Loss, Squared
-from oskaar.sklearn.base import Face
+from oskaar.sklearn.base import LearnerEstimator
 
 
-class VectorRegressor(MultiOutputMixin, RegressorMixin, Face):
+class VectorRegressor(MultiOutputMixin, RegressorMixin, LearnerEstimator):
     """Online multi-output regression: losses.Squared behind scikit-learn's regressor.
 
-    learner, kernel, lam, budget, options: see `Face`.
+    learner, kernel, lam, budget, options: see `LearnerEstimator`.
     low, high: what each target can be, a number or one for each. None: the range of the first labels, and as much
         again on either side. A later label outside is refused; give both for a stream (`partial_fit`).
 

@@ -16,14 +16,14 @@ import numpy as np
 from oskaar.arrays import Growing, Sheet
 from oskaar.saved import StateError, check_saved, shown, tag_of
 from oskaar.state.encode import room
-from oskaar.state.limits import Limits, Size, fill, spend_on_hashing
+from oskaar.state.limits import ReadLimits, Size, fill, spend_on_hashing
 from oskaar.state.names import Allowed, import_parts, resolve
 
 
 class Decoder:
     """Reads nodes in their order; `arrays` are those of the file."""
 
-    def __init__(self, arrays: list[np.ndarray[Any, Any]], allow: Allowed, limits: Limits) -> None:
+    def __init__(self, arrays: list[np.ndarray[Any, Any]], allow: Allowed, limits: ReadLimits) -> None:
         self.arrays, self.allow, self.limits = arrays, allow, limits
         self.things: list[Any] = []
         self._sizes: list[Size] = []

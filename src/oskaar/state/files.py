@@ -56,7 +56,7 @@ def from_bytes(data: bytes, allow: Allowed = None, max_bytes: int | None = None)
 def _write(thing: Any, file: IO[bytes]) -> None:
     encoder = Encoder()
     root = encoder.value(thing, type(thing).__name__)
-    small = encoder.bytes <= limits.SAFE // 2  # what is larger is not compressed, so that `Limits` let it in
+    small = encoder.bytes <= limits.SAFE // 2  # what is larger is not compressed, so that `ReadLimits` let it in
     with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
         sums = [write_array(archive, f"arrays/{i}.npy", array, small) for i, array in enumerate(encoder.arrays)]
         manifest = {
@@ -72,7 +72,7 @@ def _write(thing: Any, file: IO[bytes]) -> None:
 
 
 def _read(file: IO[bytes], size: int, allow: Allowed, max_bytes: int | None) -> Any:
-    allowed = limits.Limits(size, max_bytes)
+    allowed = limits.ReadLimits(size, max_bytes)
     try:
         with zipfile.ZipFile(file) as archive:
             members = require_plain(archive)
@@ -97,7 +97,7 @@ def _read(file: IO[bytes], size: int, allow: Allowed, max_bytes: int | None) -> 
 
 
 def _manifest(
-    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], allowed: limits.Limits
+    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], allowed: limits.ReadLimits
 ) -> dict[str, Any]:
     for name in ("manifest.json", "manifest.sha256"):
         if name not in members:

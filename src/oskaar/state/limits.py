@@ -1,6 +1,6 @@
 r"""What a file may ask for, before anything of it is built: bytes, depth, objects, work.
 
-    bytes    of the manifest's objects, arrays, and the room of those that grow; `max_bytes`, see `Limits`
+    bytes    of the manifest's objects, arrays, and the room of those that grow; `max_bytes`, see `ReadLimits`
     depth    of objects in objects
     size     of plain containers as they would be without sharing: tuples in tuples double with each level
     objects  instances in instances, without sharing
@@ -33,7 +33,7 @@ UNIT = 64
 _HUGE = 2**60
 
 
-class Limits:
+class ReadLimits:
     """What is left of each allowance while a file is read. `size` is the file's own."""
 
     def __init__(self, size: int, max_bytes: int | None) -> None:
@@ -111,7 +111,7 @@ class Size:
         self.plain += size
         self.all += size
 
-    def closed(self, limits: Limits, count: int, instance: bool) -> Size:
+    def closed(self, limits: ReadLimits, count: int, instance: bool) -> Size:
         """The size of what has these values inside and `count` bytes besides; refused where it is too large."""
         more = 1 + count // UNIT
         objects = self.objects + instance
@@ -126,7 +126,7 @@ class Size:
         return Size(plain, objects, min(self.all + more, _HUGE), self.depth + 1)
 
 
-def spend_on_hashing(things: list[Any], weights: list[int], limits: Limits) -> None:
+def spend_on_hashing(things: list[Any], weights: list[int], limits: ReadLimits) -> None:
     """Pay for hashing things, and for comparing those whose hashes are equal, before a set or a dict is made."""
     limits.spend(sum(weights))
     if all(type(thing) is str for thing in things):  # whose hashes nobody can foretell

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from oskaar.saved import StateError
 from oskaar.state.encode import PLAIN
-from oskaar.state.limits import SAFE, Limits, Scan
+from oskaar.state.limits import SAFE, ReadLimits, Scan
 
 _NAME = re.compile(r"manifest\.(json|sha256)|arrays/(0|[1-9][0-9]{0,8})\.npy")
 _PIECE = 2**18
@@ -86,7 +86,7 @@ def read_text(archive: zipfile.ZipFile, info: zipfile.ZipInfo, scan: Scan) -> tu
 
 
 def read_array(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: Any, limits: Limits
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: Any, limits: ReadLimits
 ) -> np.ndarray[Any, Any]:
     """An array of numbers or texts, whose size is what the member has."""
     with archive.open(info) as file:

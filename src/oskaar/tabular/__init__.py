@@ -1,14 +1,14 @@
 """Files and tables to rounds: readers, columns, labels, lags. What `oskaar replay` does to a file, in Python.
 
->>> from oskaar.tabular import Record, Schema, Stream, Table
+>>> from oskaar.tabular import Record, RoundOptions, Table, TableStream
 >>> records = [Record(1, {"wind": 3.5, "label": "calm"}), Record(2, {"wind": 9.0, "label": "gale"})]
->>> stream = Stream(Table("here", iter(records)), Schema(y="label"))
+>>> stream = TableStream(Table("here", iter(records)), RoundOptions(y="label"))
 >>> stream.labels.loss, [(r.x.tolist(), r.y) for r in stream]
 (ZeroOne(), [([3.5], 'calm'), ([9.0], 'gale')])
 """
 
 from oskaar.tabular.readers import ReadError, Record, Table, read
-from oskaar.tabular.rounds import Round, Stream
-from oskaar.tabular.schema import Schema
+from oskaar.tabular.round_options import RoundOptions
+from oskaar.tabular.rounds import Round, TableStream
 
-__all__ = ["ReadError", "Record", "Round", "Schema", "Stream", "Table", "read"]
+__all__ = ["ReadError", "Record", "Round", "RoundOptions", "Table", "TableStream", "read"]

@@ -1,4 +1,4 @@
-"""Inferring the schema: which columns are y, and which loss fits them. Each inference is noted for the user.
+"""Inferring the options: which columns are y, and which loss fits them. Each inference is noted for the user.
 
 The kind of y is inferred from the first rows. Its range, levels, classes and tags are learned as they come: no label
 is ever moved. The first number or level is learned but not judged, as there is nothing to answer before it.
@@ -11,7 +11,7 @@ from typing import Any
 
 from oskaar.tabular.labels import NUMBERS, SUBSETS
 from oskaar.tabular.readers import ReadError, Record, Table
-from oskaar.tabular.schema import matching
+from oskaar.tabular.round_options import matching
 
 LIKELY = ("label_*", "label", "labels", "y", "target", "class", "tags", "upos", "tag")
 """Names that mostly are labels, tried in this order."""

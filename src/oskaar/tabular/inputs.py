@@ -10,8 +10,8 @@ import numpy as np
 from oskaar.losses import arcs
 from oskaar.tabular.labels import as_floats
 from oskaar.tabular.readers import ReadError, Record, Table
+from oskaar.tabular.round_options import RoundOptions, matches, matching
 from oskaar.tabular.scaling import Standardiser
-from oskaar.tabular.schema import Schema, matches, matching
 
 HUGE = 1e300
 """Numbers are below it: they, and their sums, are finite."""
@@ -32,20 +32,20 @@ class InputColumns:
     def __init__(
         self,
         table: Table,
-        schema: Schema,
+        options: RoundOptions,
         columns: list[str],
         sample: list[Record],
         not_x: set[str],
         always: list[str],
     ) -> None:
-        self._table, self._schema, self._not_x = table, schema, not_x
-        self._x = schema.x or (",".join(table.inputs) if table.inputs else None)
+        self._table, self._options, self._not_x = table, options, not_x
+        self._x = options.x or (",".join(table.inputs) if table.inputs else None)
         self._is_x: dict[str, bool] = {}
         if self._x:
             chosen = set(matching(self._x, columns, "--x"))
             self._is_x = {name: name in chosen and name not in not_x for name in columns}
             self._is_x |= dict.fromkeys(always, True)
-        self.standardiser = Standardiser() if schema.standardise else None
+        self.standardiser = Standardiser() if options.standardise else None
         rows = [self._pairs(record) for record in sample]
         if not any(rows):
             raise ReadError("there is no column left for x: name some with --x.")
@@ -102,9 +102,9 @@ class InputColumns:
 
     def fills(self, record: Record, cells: list[Any], names: list[str], is_x: bool = True) -> bool:
         """What becomes of a missing value: True fills an x with 0, False skips the row."""
-        if self._schema.missing == "skip":
+        if self._options.missing == "skip":
             return False
-        if self._schema.missing == "zero" and is_x:
+        if self._options.missing == "zero" and is_x:
             return True
         advice = "--missing skip leaves such rows out" + (", --missing zero fills in 0" if is_x else "")
         raise error_at(self._table, record, f"column {names[cells.index(None)]!r} has no value: {advice}")

@@ -14,7 +14,7 @@ from oskaar.losses import Loss
 from oskaar.tabular.costs import read_costs
 from oskaar.tabular.readers import ReadError
 from oskaar.tabular.readers.base import text_cell
-from oskaar.tabular.schema import Schema, split
+from oskaar.tabular.round_options import RoundOptions, split
 
 UNIVERSAL_TAGS = [
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -57,63 +57,63 @@ def loss_name(text: str) -> str:
     raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
 
 
-def make_labels(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    """The labels for a loss; `columns` are those of y, `schema` says the rest."""
+def make_labels(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
+    """The labels for a loss; `columns` are those of y, `options` says the rest."""
     if name in SUBSETS:
-        return _subsets(name, columns, schema)
+        return _subsets(name, columns, options)
     if name in RANKINGS:
         return LabelFormat(
             getattr(losses, name)(columns), lambda cells: tuple(columns[i] for i in losses.order_from_ranks(cells))
         )
     if name in NUMBERS:
-        return _numbers(name, columns, schema)
+        return _numbers(name, columns, options)
     if name in ANGLES:
-        return _angles(name, columns, schema)
+        return _angles(name, columns, options)
     if name in SHARES:
         return LabelFormat(getattr(losses, name)(len(columns)), as_floats)
     if name in GROUPED:
         require_one(name, columns)
-        return _grouped(name, columns, schema)
+        return _grouped(name, columns, options)
     if name in COSTLY:
-        return _costly(name, columns, schema)
+        return _costly(name, columns, options)
     if name == "Matching":
-        return LabelFormat(losses.Matching(_listed(schema) or len(columns)), tuple)
+        return LabelFormat(losses.Matching(_listed(options) or len(columns)), tuple)
     if name == "Rotation":
         n = math.isqrt(len(columns))
         return LabelFormat(losses.Rotation(n), lambda cells: as_floats(cells).reshape(n, -1))
     if name == "NDCG":
-        return LabelFormat(losses.NDCG(columns, k=schema.k), lambda cells: tuple(as_floats(cells)))
+        return LabelFormat(losses.NDCG(columns, k=options.k), lambda cells: tuple(as_floats(cells)))
     if name == "SequenceHamming":
-        return LabelFormat(losses.SequenceHamming(len(columns), _listed(schema)), tuple)
+        return LabelFormat(losses.SequenceHamming(len(columns), _listed(options)), tuple)
     require_one(name, columns)
     if name == "Ordinal":
-        text = schema.levels or schema.classes
+        text = options.levels or options.classes
         return LabelFormat(losses.Ordinal(levels(text) if text else None), lambda cells: cells[0])
-    return LabelFormat(losses.ZeroOne(_listed(schema)), lambda cells: cells[0])
+    return LabelFormat(losses.ZeroOne(_listed(options)), lambda cells: cells[0])
 
 
-def _grouped(name: str, columns: list[str], schema: Schema) -> LabelFormat:
+def _grouped(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
     if name == "Documents":
-        return LabelFormat(losses.Documents(schema.k or 10), as_floats)
+        return LabelFormat(losses.Documents(options.k or 10), as_floats)
     if name == "DependencyTree":
         return LabelFormat(losses.DependencyTree(), lambda cells: tuple(text_cell(str(cell)) for cell in cells))
-    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not schema.classes else _listed(schema)
+    alphabet = UNIVERSAL_TAGS if columns == ["upos"] and not options.classes else _listed(options)
     return LabelFormat(losses.Sequence(alphabet), tuple)
 
 
-def _costly(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    costs, outputs, truths = read_costs(schema.costs, name.lower())
+def _costly(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
+    costs, outputs, truths = read_costs(options.costs, name.lower())
     if name == "Wasserstein":
         return LabelFormat(losses.Wasserstein(costs), as_floats)
     require_one(name, columns)
-    listed = _listed(schema)
+    listed = _listed(options)
     return LabelFormat(losses.CostMatrix(costs, outputs or listed, truths or listed), lambda cells: cells[0])
 
 
-def _subsets(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    names: Sequence[Any] | None = columns if len(columns) > 1 else _listed(schema)
-    if len(columns) == 1 and schema.n_labels:
-        names = range(schema.n_labels)
+def _subsets(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
+    names: Sequence[Any] | None = columns if len(columns) > 1 else _listed(options)
+    if len(columns) == 1 and options.n_labels:
+        names = range(options.n_labels)
     if names is None and name == "PrecisionAtK":
         raise ReadError("PrecisionAtK needs all the labels that there are: --classes a,b,c, or --n-labels.")
 
@@ -125,7 +125,7 @@ def _subsets(name: str, columns: list[str], schema: Schema) -> LabelFormat:
                 raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
         return frozenset(column for column, cell in zip(columns, cells, strict=True) if cell)
 
-    more = {"k": schema.k or 1} if name == "PrecisionAtK" else {}
+    more = {"k": options.k or 1} if name == "PrecisionAtK" else {}
     loss = getattr(losses, name)(None if names is None else list(names), **more)
     order = {} if names is None else {label: i for i, label in enumerate(names)}
     return LabelFormat(loss, of, lambda z: None if z is None else sorted(z, key=lambda v: (order.get(v, 0), str(v))))
@@ -138,15 +138,15 @@ def _members(cell: Any) -> frozenset[Any]:
     return frozenset(cell) if isinstance(cell, (list, tuple)) else frozenset([cell])
 
 
-def _numbers(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    if (schema.low is None) != (schema.high is None):
+def _numbers(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
+    if (options.low is None) != (options.high is None):
         raise ReadError("--low and --high go together: give both, or neither to learn the range of y.")
-    more = {"quantile": schema.quantile} if name == "Pinball" else {}
-    return LabelFormat(getattr(losses, name)(len(columns), schema.low, schema.high, **more), as_floats)
+    more = {"quantile": options.quantile} if name == "Pinball" else {}
+    return LabelFormat(getattr(losses, name)(len(columns), options.low, options.high, **more), as_floats)
 
 
-def _angles(name: str, columns: list[str], schema: Schema) -> LabelFormat:
-    unit = math.pi / 180 if schema.degrees else 1.0
+def _angles(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:
+    unit = math.pi / 180 if options.degrees else 1.0
 
     def turned(cells: list[Any]) -> Any:
         return as_floats(cells) * unit
@@ -174,8 +174,8 @@ def levels(text: str) -> list[Any]:
     return [text_cell(part) for part in split(text)]
 
 
-def _listed(schema: Schema) -> list[Any] | None:
-    return [text_cell(part) for part in split(schema.classes)] if schema.classes else None
+def _listed(options: RoundOptions) -> list[Any] | None:
+    return [text_cell(part) for part in split(options.classes)] if options.classes else None
 
 
 def require_one(name: str, columns: list[str]) -> None:

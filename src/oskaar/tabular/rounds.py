@@ -13,10 +13,10 @@ from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
 from oskaar.tabular.labels import GROUPED, loss_name, make_labels
 from oskaar.tabular.lags import lag_names, with_lags
 from oskaar.tabular.readers import ReadError, Record, Table
-from oskaar.tabular.schema import Schema, matching
+from oskaar.tabular.round_options import RoundOptions, matching
 
 SAMPLE = 100
-"""The schema is inferred from so many rows."""
+"""The options is inferred from so many rows."""
 
 
 class Round(NamedTuple):
@@ -28,23 +28,23 @@ class Round(NamedTuple):
     warm: bool
 
 
-class Stream:
+class TableStream:
     """The rounds of a table, made as they are asked for; `notes` say what was inferred."""
 
-    def __init__(self, table: Table, schema: Schema) -> None:
-        self.table, self.schema = table, schema
+    def __init__(self, table: Table, options: RoundOptions) -> None:
+        self.table, self.options = table, options
         self.notes, self.skipped = list(table.notes), 0
         records = self._counted(self._ordered())
         self._used = self._read = self._done = 0
-        sample = list(islice(records, min(SAMPLE, schema.limit or SAMPLE)))
+        sample = list(islice(records, min(SAMPLE, options.limit or SAMPLE)))
         if not sample:
             raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
         self._records: Iterator[Record] = chain(sample, records)
         columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
         self._choose_y(columns, sample)
         sample = self._with_lags(sample)
-        not_x = {*self.y, *(name for name in (self.group, schema.order, table.group) if name)}
-        self._inputs = InputColumns(table, schema, columns, sample, not_x, lag_names(self.y, schema.lags or 0))
+        not_x = {*self.y, *(name for name in (self.group, options.order, table.group) if name)}
+        self._inputs = InputColumns(table, options, columns, sample, not_x, lag_names(self.y, options.lags or 0))
         self.dense = self._inputs.dense and not self._tree
         if self._tree:
             self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
@@ -68,11 +68,11 @@ class Stream:
         """The largest number of x in the first rows; 0 for named values."""
         return self._inputs.largest
 
-    # ---------------------------------------------------------------- the schema
+    # ---------------------------------------------------------------- the options
 
     def _ordered(self) -> Iterator[Record]:
         """The records in the order of a column, which takes reading all of them; as they are where it is None."""
-        name, column = self.table.name, self.schema.order
+        name, column = self.table.name, self.options.order
         if column is None:
             return iter(self.table)
         records = list(self.table)
@@ -87,34 +87,34 @@ class Stream:
         return iter(records)
 
     def _choose_y(self, columns: list[str], sample: list[Record]) -> None:
-        schema = self.schema
-        self.group = schema.group or self.table.group
-        for option, name in (("--group", schema.group), ("--order", schema.order)):
+        options = self.options
+        self.group = options.group or self.table.group
+        for option, name in (("--group", options.group), ("--order", options.order)):
             if name:
                 matching(name, columns, option)
-        others = [name for name in columns if name not in (self.group, schema.order)]
-        asked = loss_name(schema.loss) if schema.loss else None
+        others = [name for name in columns if name not in (self.group, options.order)]
+        asked = loss_name(options.loss) if options.loss else None
         self._tree = asked == "DependencyTree"
-        if schema.y:
-            self.y = matching(schema.y, columns, "--y")
+        if options.y:
+            self.y = matching(options.y, columns, "--y")
         else:
             heads = self._tree and "head" in columns
             self.y = ["head"] if heads else infer_y(self.table, others, sample, self.notes)
         if asked in GROUPED and not self.group:
-            raise ReadError(f"--loss {schema.loss} needs --group, the column that says which rows belong together.")
+            raise ReadError(f"--loss {options.loss} needs --group, the column that says which rows belong together.")
         if asked and asked not in GROUPED and self.group:
-            if schema.group:
-                raise ReadError(f"--group goes with documents, sequence and dependencytree, not {schema.loss}.")
+            if options.group:
+                raise ReadError(f"--group goes with documents, sequence and dependencytree, not {options.loss}.")
             self.group = None
         known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
-        given = (schema.levels or schema.classes) if asked == "Ordinal" else schema.low is not None
+        given = (options.levels or options.classes) if asked == "Ordinal" else options.low is not None
         found = infer_loss(self.y, known, bool(self.group), asked, [] if given else self.notes)
         self._head = 0 if given else found.not_judged
-        self.labels = make_labels(found.loss, self.y, schema)
+        self.labels = make_labels(found.loss, self.y, options)
 
     def _with_lags(self, sample: list[Record]) -> list[Record]:
         """The last labels as columns, where they are wanted: in all records, and in these."""
-        n = self.schema.lags or 0
+        n = self.options.lags or 0
         if not n:
             return sample
         if self.group:
@@ -129,9 +129,9 @@ class Stream:
 
     def __iter__(self) -> Iterator[Round]:
         rounds = self._grouped() if self.group else self._single()
-        if not self.schema.limit:
+        if not self.options.limit:
             return rounds
-        return islice(rounds, max(0, self.schema.limit - self._done))
+        return islice(rounds, max(0, self.options.limit - self._done))
 
     def _counted(self, records: Iterator[Record]) -> Iterator[Record]:
         for record in records:

@@ -1,4 +1,4 @@
-"""The schema of a stream: which columns are x and y, what y means, and how columns are named."""
+"""Options of a stream: which columns are x and y, what y means, and how columns are named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oskaar.tabular.readers import ReadError
 
 
 @dataclass(frozen=True)
-class Schema:
+class RoundOptions:
     """How records become rounds. What is None is inferred from the first rows; columns are patterns (`matching`).
 
     The fields are the options of `oskaar replay` with the same names.
