@@ -22,6 +22,8 @@ from oskaar.learners.change_points import RATE
 ROUNDS, LAW, LAWS, TOLERANCE = 1000, 300, 3, 100
 SEEDS = 6
 HELD_OUT = 7000
+STATED = 1.6
+"""False alarms of rare bursts over those asked for: the docs say that there may be so many."""
 
 
 # ------------------------------------------------------------------ streams: (loss, X, ys) of one law
@@ -217,7 +219,7 @@ def rare_bursts():
         over = 3 * SEEDS * 2 * ROUNDS
         print(f"     budget 32     {kind:22} {interval(count, over)} in 1000 rounds", flush=True)
         worst = max(worst, count / over / RATE)
-    report("false alarms over those asked for, the worst of the bursts", worst, 1.0)
+    report("false alarms over those asked for, the worst of the bursts", worst, STATED)
 
 
 def rates():

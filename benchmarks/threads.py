@@ -1,7 +1,8 @@
 """What the threads of BLAS cost: with no variable set, each line should take as long as with OPENBLAS_NUM_THREADS=1.
 
-The two run in processes of their own, in turn; the ratio is that of the least times. `--all` also times every other
-benchmark whole, which takes an hour.
+Two processes, one with the variable and one without, do each kind of work in turn, again and again. The ratios are
+medians over the turns: of the time of all threads together (CPU), which other programs do not change much, and of the
+time on the wall.
 """
 
 import argparse
@@ -13,9 +14,10 @@ import time
 import numpy as np
 from common import report
 
-from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, from_bytes, kernels, losses, replay
 
-RUNS, REPEATS = 3, 2
+TURNS = 9
+VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def stream(T):
@@ -30,71 +32,90 @@ def loop(learner, T):
         learner.learn_one(x, y)
 
 
+def structures(loss, draw, T):
+    rng = np.random.default_rng(0)
+    replay(OSKAAR(loss, kernels.Gaussian(3.0)), rng.normal(size=(T, 10)), [draw(rng) for _ in range(T)])
+
+
+def scores(rows, columns):
+    return np.random.default_rng(0).normal(size=(rows, columns))
+
+
 LOSS = losses.ZeroOne(5)
 WORK = {
-    "OSKAAR, 800 rounds one by one": lambda: loop(OSKAAR(LOSS), 800),
+    "OSKAAR, 400 rounds one by one": lambda: loop(OSKAAR(LOSS), 400),
     "OSKAAR, replay of 2000 rounds": lambda: replay(OSKAAR(LOSS), *stream(2000)),
-    "OSKAAR with a budget of 128, 1000 rounds one by one": lambda: loop(OSKAAR(LOSS, budget=128), 1000),
-    "Ensemble, 150 rounds one by one": lambda: loop(Ensemble(LOSS), 150),
-    "Ensemble, replay of 300 rounds": lambda: replay(Ensemble(LOSS), *stream(300)),
-    "SALAMI with a budget of 128, replay of 1000 rounds": lambda: replay(
-        SALAMI(LOSS, kernels.Gaussian(3.0) + 1.0, budget=128), *stream(1000)
+    "OSKAAR with a budget of 128, 400 rounds one by one": lambda: loop(OSKAAR(LOSS, budget=128), 400),
+    "Ensemble, 60 rounds one by one": lambda: loop(Ensemble(LOSS), 60),
+    "Ensemble, replay of 200 rounds": lambda: replay(Ensemble(LOSS), *stream(200)),
+    "SALAMI with a budget of 128, replay of 500 rounds": lambda: replay(
+        SALAMI(LOSS, kernels.Gaussian(3.0) + 1.0, budget=128), *stream(500)
     ),
     "BatchILE, fit and predict 800": lambda: BatchILE(LOSS).fit(*stream(800)).predict(stream(800)[0]),
-    "decoding F1(100), 500 rows": lambda: losses.F1(100).decode_many(
-        np.random.default_rng(0).normal(size=(500, 100**2 + 1))
+    "rankings of 6, replay of 300 rounds": lambda: structures(
+        losses.Kendall(6), lambda rng: tuple(rng.permutation(6).tolist()), 300
     ),
-    "decoding Jaccard(10), 2000 rows": lambda: losses.Jaccard(10).decode_many(
-        np.random.default_rng(0).normal(size=(2000, 2**10))
+    "sequences of 8, replay of 300 rounds": lambda: structures(
+        losses.SequenceHamming(8, 4), lambda rng: tuple(rng.integers(4, size=8).tolist()), 300
+    ),
+    "decoding F1(100), 200 rows": lambda: losses.F1(100).decode_many(scores(200, 100**2 + 1)),
+    "decoding Jaccard(10), 500 rows": lambda: losses.Jaccard(10).decode_many(scores(500, 2**10)),
+    "a file of OSKAAR after 500 rounds, there and back": lambda: from_bytes(
+        OSKAAR(LOSS).partial_fit(*stream(500)).to_bytes()
     ),
 }
 
 
-def seconds(command, threads):
-    """What the command prints, or the time that it takes, with one thread or with NumPy's default."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    environment |= dict.fromkeys(names, "1") if threads else {}
-    start = time.perf_counter()
-    found = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=True)
-    taken = time.perf_counter() - start
-    return [float(line) for line in found.stdout.split()] if command[0] == __file__ else [taken]
+class Worker:
+    """A process that does what it is told, with one thread or with NumPy's default."""
 
+    def __init__(self, one):
+        environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+        environment |= dict.fromkeys(VARIABLES, "1") if one else {}
+        command = [sys.executable, __file__, "--inside"]
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
-def compared(command, repeats):
-    """The least times of both, over runs in turn."""
-    runs = [[seconds(command, one) for one in (True, False)] for _ in range(repeats)]
-    return np.min([one for one, _ in runs], axis=0), np.min([default for _, default in runs], axis=0)
+    def seconds(self, name):
+        """Of all threads, and on the wall."""
+        print(name, file=self.process.stdin, flush=True)
+        return [float(number) for number in self.process.stdout.readline().split()]
 
 
 def inside():
-    """Print the least time of each kind of work."""
-    for work in WORK.values():
-        times = []
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - start)
-        print(min(times))
+    for name in sys.stdin:
+        cpu, wall = time.process_time(), time.perf_counter()
+        WORK[name.rstrip("\n")]()
+        print(time.process_time() - cpu, time.perf_counter() - wall, flush=True)
+
+
+def ratios(name, workers, turns):
+    """Of the default to one thread: the median, of CPU time and of time on the wall."""
+    for worker in workers:
+        worker.seconds(name)  # imports and first calls
+    times = []
+    for turn in range(turns):
+        pair = {worker: worker.seconds(name) for worker in workers[:: 1 - 2 * (turn % 2)]}
+        times.append([pair[worker] for worker in workers])
+    one, default = np.moveaxis(np.array(times), 1, 0)
+    return np.median(default / one, axis=0)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--inside", action="store_true", help="used by the benchmark itself")
-    arguments.add_argument("--all", action="store_true", help="every other benchmark too, whole")
+    arguments.add_argument("--turns", type=int, default=TURNS)
     options = arguments.parse_args()
     if options.inside:
         inside()
         return
-    one, default = compared([__file__, "--inside"], RUNS)
-    for name, ratio in zip(WORK, default / one, strict=True):
-        report(f"{name}: default threads / one", float(ratio), 1.1)
-    if options.all:
-        folder = os.path.dirname(os.path.abspath(__file__))
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".py") and name not in ("common.py", "threads.py"):
-                (single,), (several,) = compared([os.path.join(folder, name)], 1)
-                report(f"{name} ({single:.0f} s): default threads / one", several / single, 1.1)
+    workers = [Worker(True), Worker(False)]
+    for name in WORK:
+        cpu, wall = ratios(name, workers, options.turns)
+        report(f"{name}: default threads / one, CPU ({wall:.2f} on the wall)", float(cpu), 1.1)
+    for worker in workers:
+        worker.process.stdin.close()
 
 
 if __name__ == "__main__":

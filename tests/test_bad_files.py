@@ -85,17 +85,17 @@ def test_a_line_without_an_end(tmp_path, capsys, form):
 
 @pytest.mark.parametrize("pack", ["gz", "bz2", "xz", "zip", "utf-16"])
 def test_a_line_that_is_packed(tmp_path, pack):
-    """A gigabyte in a megabyte: what is read of it is what a line may have."""
+    """Many megabytes in few: what is read of it is what a line may have."""
     path, piece = tmp_path / "a.csv", b"9" * 2**20
     start = b"a,b,y\n1,2,u\n"
     if pack == "zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.csv", "w") as file:
-            file.write(start + piece * 64)
+            file.write(start + piece * 24)
     elif pack == "utf-16":
         path.write_bytes((start + piece * 8).decode().encode("utf-16"))
     else:
         with {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}[pack](path, "wb") as file:
-            file.write(start + piece * 64)
+            file.write(start + piece * 24)
     table = read(path, "csv", "utf-16" if pack == "utf-16" else "utf-8", max_line=2**20)
     assert next(iter(table)).cells == {"a": 1, "b": 2, "y": "u"}
     tracemalloc.start()
@@ -192,7 +192,7 @@ def test_other_encodings(tmp_path, capsys, encoding):
 
 def test_many_columns(tmp_path, capsys):
     """As x they are numbers like any others; as y they are more than memory holds, in one sentence."""
-    n = 100_000
+    n = 30_000
     names = ",".join(f"c{i}" for i in range(n))
     (tmp_path / "a.csv").write_text(f"{names},y\n" + "".join("1," * n + f"{y}\n" for y in "uv"))
     assert main(["replay", str(tmp_path / "a.csv"), "--json", "--learner", "oskaar"]) == 0

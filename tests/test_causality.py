@@ -257,7 +257,7 @@ def test_no_answer_depends_on_labels_to_come(case):
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=250)
 @given(cases(rounds=150))
 def test_no_answer_of_a_longer_stream_depends_on_labels_to_come(case):
     check_case(case)

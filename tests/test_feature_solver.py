@@ -49,7 +49,7 @@ def test_estimates_are_those_of_the_kernel(blocks, lam, shifted, seed):
         solver.update(forecast, phi)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(wide_blocks(), lams(), st.booleans(), st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_chunks_and_averages(blocks, lam, shifted, seed, size):
     rng = np.random.default_rng(seed)

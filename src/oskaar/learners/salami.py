@@ -71,7 +71,8 @@ class SALAMI(OnlineLearner):
     project: experts' estimates on the unit ball, which holds every phi, so that no loss can grow; False is the paper
         to the letter. None is True, and False when shifted, where the targets 2 phi - g lie in no such ball.
     bound: a bound on |g| in the RKHS, for eta="theory" without projection.
-    false_alarms: change points a round on a stream whose law does not change, at most about; 0.0001 to 0.01.
+    false_alarms: change points a round on a stream whose law does not change; 0.0001 to 0.01. Measured are fewer, and
+        up to 1.6 times as many where rare bursts come and go; no stream gets more than 5 times as many.
         `change_points` needs about 72 + 0.2 / false_alarms rounds before it can find one.
     schema: kinds of columns by name, where they are not to be decided from the rows (docs/rows.md).
 
@@ -149,9 +150,10 @@ class SALAMI(OnlineLearner):
     def change_points(self) -> list[Change]:
         """When the law of the stream changed: the first round of each new law, when the alarm came, and the evidence.
 
-        A calibrated test on the losses of restarts, with about `false_alarms` a round or fewer where nothing changes
-        (`learners.change_points` says what is proved and what is measured). It needs about 72 + 0.2 /
-        false_alarms rounds since the first, or the last alarm, and restarts that live for more than 72 rounds.
+        A calibrated test on the losses of restarts, with fewer than `false_alarms` a round where nothing changes, up
+        to 1.6 times as many where rare bursts come and go (`learners.change_points` says what is proved and what is
+        measured). It needs about 72 + 0.2 / false_alarms rounds since the first, or the last alarm, and restarts that
+        live for more than 72 rounds.
 
         >>> from oskaar import SALAMI, losses
         >>> learner = SALAMI(losses.ZeroOne("ab"))
