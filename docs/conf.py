@@ -23,6 +23,7 @@ extensions = [
 exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]
 nitpicky = True
+nitpick_ignore = [("py:class", "oskaar.saved.Thing")]  # a type variable
 nitpick_ignore_regex = [("py:.*", r"(?!oskaar\.).*")]  # types of other libraries: the site is built without the net
 
 myst_heading_anchors = 3
