@@ -105,7 +105,7 @@ def test_checkpoints_while_it_learns(tmp_path, pace):
             stream, _ = await service.create("s", SPEC)
             for i, (x, y) in enumerate(zip(X[:100], Y[:100])):
                 await send(stream, op("learn", f"key {i}", x=x, y=y))
-            while service.background._work_queue.qsize() or stream.checkpoints._busy:
+            while service.background._work_queue.qsize() or stream.checkpoints.running:
                 await asyncio.sleep(0.01)
             assert stream.checkpoints.written >= 2
             assert stream.checkpoints.problem is None
@@ -412,6 +412,53 @@ def test_a_newer_store_is_refused(tmp_path):
     damaged(tmp_path, "PRAGMA user_version = 0")
     with pytest.raises(StoreError, match="something else"):
         Store(tmp_path)
+
+
+TABLES_1 = """
+CREATE TABLE streams (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, spec BLOB NOT NULL, created REAL NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0,
+    file TEXT,
+    accounts BLOB
+);
+CREATE TABLE log (
+    stream INTEGER NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL, key TEXT,
+    body BLOB NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (stream, seq)
+) WITHOUT ROWID;
+CREATE TABLE answers (
+    stream INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, digest BLOB NOT NULL,
+    status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (stream, key)
+) WITHOUT ROWID;
+CREATE INDEX answers_by_age ON answers (stream, seq);
+PRAGMA user_version = 1;
+"""
+"""The tables of the first version, which had no column for the version of oskaar."""
+
+
+def test_an_older_store_is_brought_up_to_date(tmp_path, capsys):
+    """Rows of version 1 are there, the stream goes on, and it is said that another version had answered."""
+
+    async def run():
+        async with running(tmp_path / "new", crash=True) as service:
+            await learned(service, 20)
+        (tmp_path / "old").mkdir()
+        with contextlib.closing(sqlite3.connect(tmp_path / "old" / "oskaar.db")) as db:
+            db.executescript(TABLES_1)
+            db.execute("ATTACH ? AS new", (str(tmp_path / "new" / "oskaar.db"),))
+            db.execute("INSERT INTO streams SELECT id, name, spec, created, seq, file, accounts FROM new.streams")
+            db.execute("INSERT INTO log SELECT * FROM new.log")
+            db.commit()
+        async with running(tmp_path / "old") as service:
+            assert await model(service.streams["s"]) == local(20).to_bytes()
+        assert "were answered by oskaar of an older version" in capsys.readouterr().err
+        async with running(tmp_path / "old") as service:
+            assert service.store.db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+            assert await model(service.streams["s"]) == local(20).to_bytes()
+        assert "older version" not in capsys.readouterr().err
+
+    asyncio.run(run())
 
 
 def test_a_backup_of_a_running_service(tmp_path):

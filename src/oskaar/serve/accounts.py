@@ -20,6 +20,9 @@ from oskaar.serve.values import to_json, to_label
 CURVE, RECENT, LAST, DISTINCT = 256, 100, 20, 1000
 """Points of a curve; rounds of the loss now; rounds that are shown; labels that are counted for the majority."""
 
+TOGETHER = 64
+"""Rounds that are added to the curves at once."""
+
 SHOWN = 8
 """Values of x in the list of the last rounds."""
 
@@ -78,6 +81,8 @@ class Accounts:
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
         self.blocks = Blocks(NAMES, CURVE)
+        self._new: list[list[float]] = []
+        """Rounds that are not in `blocks` yet."""
         self.now: deque[list[float]] = deque(maxlen=RECENT)
         self.recent: deque[dict[str, Any]] = deque(maxlen=LAST)
         self.open: dict[int, list[Any]] = {}
@@ -98,10 +103,17 @@ class Accounts:
         """A round was learned that cost so much; y is the label as the loss has it, `row` what is shown of it."""
         when, x, z, *answers = asked
         costs = [cost, *self.baselines.judged(answers, y)]
-        self.blocks.add(np.array(costs)[:, None])
+        self._new.append(costs)
+        if len(self._new) == TOGETHER:
+            self._settle()
         self.now.append(costs)
         self.recent.append({"asked": when, "x": x, "z": z, "loss": cost, **row})
         self.baselines.learn(y)
+
+    def _settle(self) -> None:
+        if self._new:
+            self.blocks.add(np.array(self._new).T)
+            self._new = []
 
     def forget(self, ticket: int) -> None:
         """A ticket was closed."""
@@ -116,6 +128,7 @@ class Accounts:
 
     def figures(self) -> dict[str, Any]:
         """What the page draws."""
+        self._settle()
         shown = NAMES[: 1 + 2 * self.baselines.on]
         if self.baselines.on and not self.baselines.counting:
             shown = NAMES[:2]
@@ -134,6 +147,7 @@ class Accounts:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON knows them."""
         b = self.baselines
+        self._settle()
         return {
             "blocks": self.blocks.to_dict(),
             "now": list(self.now),
@@ -169,6 +183,7 @@ class Accounts:
     def copied(self) -> Accounts:
         """A copy; what its containers hold is never changed."""
         other = copy.copy(self)
+        other._new = list(self._new)
         other.blocks, other.baselines = copy.deepcopy(self.blocks), copy.copy(self.baselines)
         other.baselines.counts = dict(self.baselines.counts)
         other.now, other.recent, other.open = self.now.copy(), self.recent.copy(), dict(self.open)

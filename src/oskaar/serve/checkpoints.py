@@ -50,24 +50,24 @@ class Checkpoints:
         self.stream, self.seq, self.file = stream, seq, file
         self.waiting = stream.logged - seq
         """Operations since the last one."""
-        self.spent = 0.0
-        """Seconds that they took."""
+        self.busy = 0.0
+        """Seconds spent on operations."""
         self.written = 0
         self.pause = self.took = 0.0
         """Seconds that the last copy held up answers, and that the last one took in all."""
         self.problem: str | None = None
-        self._busy = False
-        self._not_before = 0.0
+        self.running = False
+        self._busy_then = self._not_before = 0.0
 
     def consider(self, force: bool = False) -> None:
         """Start one where it is due."""
         pace, core = self.stream.service.pace, self.stream.core
-        due = self.waiting >= pace.rounds and self.spent >= pace.share * self.took
-        if core is None or self._busy or not (due or self.waiting >= pace.most or (force and self.waiting)):
+        due = self.waiting >= pace.rounds and self.busy - self._busy_then >= pace.share * self.took
+        if core is None or self.running or not (due or self.waiting >= pace.most or (force and self.waiting)):
             return
         if time.monotonic() < self._not_before:
             return
-        self._busy = True
+        self.running = True
         copy, started = None, time.perf_counter()
         if self.stream.bytes <= pace.large and self.pause <= pace.pause:
             copy = core.copied()
@@ -76,7 +76,7 @@ class Checkpoints:
         else:
             self.pause = 0.0 if self.written % 8 == 7 else self.pause  # now and then, see whether it got quicker
         job = (copy, core.seq, self.stream.log_bytes, self.waiting)
-        self.waiting, self.spent = 0, 0.0
+        self.waiting, self._busy_then = 0, self.busy
         self.stream.service.background.submit(self._run, *job)
 
     def _run(self, copy: Core | None, seq: int, size: int, waiting: int) -> None:
@@ -88,11 +88,11 @@ class Checkpoints:
         except BaseException as error:
             self._failed(error, waiting)
         finally:
-            self._busy = False
+            self.running = False
 
     def now(self, core: Core) -> bool:
         """Write one from the stream itself, which waits for it; whether there is one of its last operation."""
-        if self._busy:
+        if self.running:
             return False
         if core.seq > self.seq:
             try:

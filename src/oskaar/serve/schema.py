@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 """Of the tables; `PRAGMA user_version` has it in the file."""
 
 TABLES = """
@@ -12,7 +12,8 @@ CREATE TABLE streams (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, spec BLOB NOT NULL, created REAL NOT NULL,
     seq INTEGER NOT NULL DEFAULT 0,
     file TEXT,
-    accounts BLOB
+    accounts BLOB,
+    oskaar TEXT
 );
 CREATE TABLE log (
     stream INTEGER NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL, key TEXT,
@@ -26,9 +27,10 @@ CREATE TABLE answers (
 ) WITHOUT ROWID;
 CREATE INDEX answers_by_age ON answers (stream, seq);
 """
-"""streams.seq: the last operation that the checkpoint `file` has in it; `accounts`: what goes with it."""
+"""streams.seq: the last operation that the checkpoint `file` has in it; `accounts`: what goes with it;
+`oskaar`: the version that wrote it."""
 
-STEPS: dict[int, str] = {}
+STEPS: dict[int, str] = {1: "ALTER TABLE streams ADD COLUMN oskaar TEXT;"}
 """What makes version n + 1 out of version n."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from oskaar import __version__
 from oskaar.serve.core import Core
 from oskaar.serve.errors import Conflict, NotFound, Refused, TooBusy
 from oskaar.serve.operations import Answer, Operation, encode
@@ -47,7 +48,12 @@ class Service:
         self._balancing = threading.Lock()
         self._summed = 0.0, 0
         self.writer.change(self.store.clean).result()
-        self.streams = {saved.name: Stream(self, saved) for saved in self.store.streams()}
+        found = self.store.streams()
+        self.streams = {saved.name: Stream(self, saved) for saved in found}
+        for saved in found:
+            if saved.last > saved.seq and saved.oskaar != __version__:
+                other = f"by oskaar {saved.oskaar or 'of an older version'}, and are done again by {__version__}"
+                self.say("warning", f"the last operations of {saved.name!r} were answered {other}.")
 
     async def start(self) -> None:
         """Take requests; streams with operations that no checkpoint has are recovered, beside other work."""
@@ -104,7 +110,7 @@ class Service:
             raise Conflict(f"there are {len(self.streams)} streams, which is the limit.", "streams")
         created = time.time()
         id = await asyncio.wrap_future(self.writer.change(lambda: self.store.add_stream(name, written, created)))
-        self.streams[name] = Stream(self, Saved(id, name, written, created, 0, None, None, 0, 0))
+        self.streams[name] = Stream(self, Saved(id, name, written, created, 0, None, None, __version__, 0, 0))
         return self.streams[name], True
 
     def _checked(self, spec: Any) -> bytes:

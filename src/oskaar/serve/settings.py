@@ -38,11 +38,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Pace:
-    """When checkpoints are written: when there is enough to replay, and writing takes a tenth of the time at most."""
+    """When checkpoints are written: there is enough to replay, and writing takes a twentieth of the time at most."""
 
     rounds: int = 1000
     """Operations since the last one, at least."""
-    share: int = 10
+    share: int = 20
     """Time spent on operations since the last one, in units of what writing took."""
     most: int = 100_000
     """Operations since the last one, at the most."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from oskaar import __version__
 from oskaar.serve.operations import Answer, Operation
 from oskaar.serve.schema import StoreError, prepare
 
@@ -29,6 +30,7 @@ except ImportError:  # the lock is not held on such systems
     fcntl = None  # type: ignore[assignment]
 
 PAGE = 4096
+_COLUMNS = "id, name, spec, created, seq, file, accounts, oskaar"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Saved:
     """The last operation in its checkpoint; 0 where there is none."""
     file: str | None
     accounts: bytes | None
+    oskaar: str | None
+    """The version that made the stream or wrote its checkpoint."""
     last: int
     """The last operation in the log."""
     log_bytes: int
@@ -116,14 +120,12 @@ class Store:
                 "SELECT stream, max(seq), sum(length(body) + 64) FROM log GROUP BY stream"
             )
         }
-        rows = self.reader.execute("SELECT id, name, spec, created, seq, file, accounts FROM streams ORDER BY id")
+        rows = self.reader.execute(f"SELECT {_COLUMNS} FROM streams ORDER BY id")
         return [_saved(row, *logs.get(row[0], (0, 0))) for row in rows]
 
     def stream(self, id: int) -> Saved:
         """One stream, without the size of its log."""
-        row = self.reader.execute(
-            "SELECT id, name, spec, created, seq, file, accounts FROM streams WHERE id = ?", (id,)
-        ).fetchone()
+        row = self.reader.execute(f"SELECT {_COLUMNS} FROM streams WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise StoreError(f"stream {id} is not in the store any more.")
         return _saved(row)
@@ -167,7 +169,8 @@ class Store:
 
     def add_stream(self, name: str, spec: bytes, created: float) -> int:
         """A new stream: its number."""
-        done = self.db.execute("INSERT INTO streams (name, spec, created) VALUES (?, ?, ?)", (name, spec, created))
+        row = (name, spec, created, __version__)
+        done = self.db.execute("INSERT INTO streams (name, spec, created, oskaar) VALUES (?, ?, ?, ?)", row)
         return int(done.lastrowid or 0)
 
     def drop_stream(self, id: int) -> None:
@@ -185,7 +188,8 @@ class Store:
     def set_checkpoint(self, id: int, seq: int, file: str, accounts: bytes, answers: list[Any], keys: int) -> None:
         """A checkpoint that is on disk, with the answers that the log will not give again."""
         self.db.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", answers)
-        self.db.execute("UPDATE streams SET seq = ?, file = ?, accounts = ? WHERE id = ?", (seq, file, accounts, id))
+        row = (seq, file, accounts, __version__, id)
+        self.db.execute("UPDATE streams SET seq = ?, file = ?, accounts = ?, oskaar = ? WHERE id = ?", row)
         self.db.execute("DELETE FROM answers WHERE stream = ? AND seq <= ?", (id, seq - keys))
 
     def trim(self, id: int, seq: int, most: int) -> int:
@@ -212,8 +216,8 @@ class Store:
 
 
 def _saved(row: tuple[Any, ...], last: int = 0, size: int = 0) -> Saved:
-    id, name, spec, created, seq, file, accounts = row
-    return Saved(id, name, spec, created, seq, file, accounts, max(seq, last), size)
+    id, name, spec, created, seq, file, accounts, version = row
+    return Saved(id, name, spec, created, seq, file, accounts, version, max(seq, last), size)
 
 
 def _locked(folder: Path) -> IO[str]:

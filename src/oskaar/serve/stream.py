@@ -29,8 +29,11 @@ from oskaar.serve.store import Saved
 if TYPE_CHECKING:
     from oskaar.serve.service import Service
 
-TURN, WEIGHED = 32, 256
-"""Operations in a turn before answers go out; operations between two looks at the memory of the learner."""
+TURN = 32
+"""Operations in a turn before answers go out."""
+
+WEIGHED, SHARE = 256, 100
+"""Operations between two looks at the memory of the learner, which take one part in so many of the time at most."""
 
 OVERHEAD = 64
 """Bytes that an operation takes in the log beside its body."""
@@ -68,7 +71,7 @@ class Stream:
         self._lock = threading.Lock()
         self._working = False
         self._leaving = False
-        self._weighed = 0
+        self._weigh_at, self._weigh_after = 0, 0.0
 
     # ---------------------------------------------------------------- the event loop's side
 
@@ -200,7 +203,7 @@ class Stream:
             if answers:
                 self._count()
                 self.service.deliver(self, answers)
-                self.checkpoints.spent += time.perf_counter() - started
+                self.checkpoints.busy += time.perf_counter() - started
                 self._look()
 
     def _applied(self, operation: Operation) -> Answer:
@@ -254,14 +257,16 @@ class Stream:
             self.open_tickets = len(self.core.accounts.open)
 
     def _look(self) -> None:
-        self._weighed += 1
-        if self._weighed % (WEIGHED // TURN) == 0:
+        if self.applied >= self._weigh_at and self.checkpoints.busy >= self._weigh_after:
             self._weigh()
         self.checkpoints.consider()
 
     def _weigh(self) -> None:
         if self.core is not None:
+            started = time.perf_counter()
             self.bytes = int(self.core.learner.cost().bytes)
+            self._weigh_at = self.applied + WEIGHED
+            self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
             self.service.balance()
 
     def checkpointed(self, core: Core) -> None:
