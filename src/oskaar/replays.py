@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, fit_columns, spans
+from oskaar.display import html_table
 from oskaar.inputs import as_rounds
 from oskaar.learners.base import as_labels, require_same_length
 from oskaar.learners.learner import OnlineLearner, Rounds
 from oskaar.losses import Loss
+from oskaar.metrics import Metrics
 
 
 class Replay:
@@ -73,6 +75,49 @@ class Replay:
     def mean_loss(self) -> float:
         """The mean of the losses; NaN for an empty stream."""
         return float(self.losses.mean()) if self.rounds else float("nan")
+
+    def metrics(self) -> dict[str, Any]:
+        """Metrics that people know, by the kind of label (`oskaar.metrics`): accuracy, F1, MAE, RMSE, R2, tau, ...
+
+        >>> from oskaar import OSKAAR, losses, replay
+        >>> replay(OSKAAR(losses.ZeroOne("ab")), [[0.0], [1.0]] * 2, "abab").metrics()["accuracy"]
+        0.75
+        """
+        if self.loss is None or self.labels is None:
+            raise ValueError("this replay has no labels: make it with replay(learner, xs, ys).")
+        metrics, sure = Metrics(self.loss), self._sure()
+        for z, y, p in zip(self.predictions, self.labels, sure, strict=True):
+            metrics.update(_first_answer(self.loss, y) if z is None else z, y, p)
+        return metrics.values()
+
+    def _sure(self) -> list[Any]:
+        try:
+            return self.probabilities()
+        except ValueError:
+            return [None] * self.rounds
+
+    def plot(self, ax: Any = None) -> Any:
+        """The mean loss so far, round by round, with matplotlib (the extra `plot`); the axes are returned.
+
+        ax: axes to draw on; new ones where there are none.
+        """
+        if ax is None:
+            try:
+                from matplotlib.figure import Figure
+            except ImportError as error:
+                raise ImportError("Replay.plot needs matplotlib: pip install 'oskaar[plot]'.") from error
+            ax = Figure(figsize=(6, 3), layout="constrained").subplots()
+        rounds = np.arange(1, self.rounds + 1)
+        ax.plot(rounds, np.cumsum(self.losses) / rounds)
+        ax.set_xlabel("round")
+        ax.set_ylabel("mean loss so far")
+        return ax
+
+    def _repr_html_(self) -> str:
+        named = [] if self.loss is None else [(k, v) for k, v in self.metrics().items() if isinstance(v, float)]
+        final = float(self.regret[-1]) if self.rounds else 0.0
+        rows = [("rounds", self.rounds), ("mean loss", self.mean_loss), ("regret", final), *named]
+        return html_table(f"Replay, {self.loss!r}", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python: numbers and lists, and the predictions as they are."""

@@ -62,4 +62,7 @@ def _lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     if result["skipped"]:
         yield f"{result['skipped']} rounds with missing values were skipped"
     yield ""
+    if result["metrics"]:
+        yield ", ".join(f"{key} {value:.4g}" for key, value in result["metrics"].items())
+        yield ""
     yield from table([["", "mean loss"], *([key, "-" if m is None else f"{m:.4f}"] for key, m in means)])

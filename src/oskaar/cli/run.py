@@ -15,6 +15,7 @@ from oskaar.cli.checkpoint import Checkpoint, Checkpointer
 from oskaar.cli.console import Progress
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
+from oskaar.metrics import Metrics
 from oskaar.replays import replay
 from oskaar.tabular import ReadError, Round, TableStream
 
@@ -37,6 +38,7 @@ class Run:
         self.count, self.warmup, self.total = 0, 0, 0.0
         self.totals = dict.fromkeys(self._baselines, 0.0)
         self.seconds = 0.0
+        self.metrics = Metrics(self.loss)
         self.interrupted = False
         self.whole = True
         """False while some rounds are learned and not yet counted."""
@@ -83,6 +85,9 @@ class Run:
         before, self.count = self.count, self.count + int(judged.sum())
         self.warmup += int((~judged).sum())
         self.total += float(happened.losses[judged].sum())
+        for r, z in zip(rounds, happened.predictions, strict=True):
+            if not r.warm and z is not None:
+                self.metrics.update(z, r.y)
         for name in losses:
             self.totals[name] += float(losses[name][judged].sum())
         if self.observer:
@@ -109,7 +114,7 @@ class Run:
             seconds=self.seconds,
             reading=self._reading,
             **(self.out.state() if self.out else {}),
-            extra={name: part.to_dict() for name, part in self.parts.items()},
+            extra={name: part.to_dict() for name, part in {**self.parts, "metrics": self.metrics}.items()},
         )
 
     def restore(self, kept: Checkpoint) -> None:
@@ -119,6 +124,7 @@ class Run:
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
         self.seconds, self.began = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
+        self.metrics = self.metrics.restored(kept.extra["metrics"])
 
     @property
     def baselines(self) -> list[str]:
@@ -139,6 +145,7 @@ class Run:
             "mean_loss": self.mean_loss,
             "rounds_per_second": rounds / self.seconds if self.seconds else None,
             "baselines": means,
+            "metrics": self.metrics.scalars(),
             "loss": repr(self.loss),
             "learner": repr(self.learner),
             "seconds": self.seconds,

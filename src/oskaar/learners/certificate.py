@@ -32,6 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oskaar import theory
+from oskaar.display import html_table
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,13 @@ class Certificate:
         if self.hindsight is None:
             return None
         return theory.comparison_bound(self.rounds, self.diameter / 2, self.hindsight.surrogate_bound) + self.gap
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [("rounds", self.rounds), ("regret", self.regret)]
+        rows += [("cannot exceed", self.bound), ("surrogate loss", self.surrogate_loss)]
+        if self.surrogate_bound is not None:
+            rows.append(("cannot exceed", self.surrogate_bound))
+        return html_table("Certificate", rows)
 
     def __repr__(self) -> str:
         text = f"{self.rounds} rounds: regret {self.regret:.5g} <= {self.bound:.5g}"

@@ -20,6 +20,7 @@ from scipy.linalg import LinAlgError
 
 from oskaar import state
 from oskaar.arrays import Array, batches, fit_columns, reach, spans, without_rounding
+from oskaar.display import html_table
 from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length, schema_for
@@ -146,6 +147,13 @@ class OnlineLearner(Confidence, Predictor):
     def regret_bound(self) -> float:
         """`certificate().bound`, alone."""
         return self._totals().bound
+
+    @exclusive
+    def _repr_html_(self) -> str:
+        mean = self.total_loss / self.rounds if self.rounds else float("nan")
+        rows = [("loss", repr(self.loss)), ("rounds", self.rounds), ("mean loss", mean), ("regret", self.regret)]
+        rows += [(name, repr(value)) for name, value in self.get_params(deep=False).items() if name != "loss"]
+        return html_table(type(self).__name__, rows)
 
     def _totals(self) -> Certificate:
         totals = self.rounds - self.unanswered, self.regret, self.surrogate_loss

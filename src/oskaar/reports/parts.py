@@ -58,6 +58,9 @@ def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
     yield '<div class="tiles">'
     yield from (f"<div><b>{number}</b><span>{what}</span></div>" for what, number in tiles)
     yield "</div>"
+    if result.get("metrics"):
+        named = ", ".join(f"{escaped(name)} {value:.4g}" for name, value in result["metrics"].items())
+        yield f"<p>{named}</p>"
     if result.get("loss"):
         yield f'<p class="soft">{escaped(result["loss"])}. Every answer was given before its label was seen.</p>'
 
