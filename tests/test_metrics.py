@@ -24,7 +24,7 @@ def test_classes(rng):
     P = rng.dirichlet(np.ones(3), 80)
     found = fed(losses.ZeroOne(), z, y, [dict(zip("abc", p)) for p in P])
     assert found["accuracy"] == pytest.approx(sk.accuracy_score(y, z))
-    assert found["F1, macro"] == pytest.approx(sk.f1_score(y, z, average="macro"))
+    assert found["macro F1"] == pytest.approx(sk.f1_score(y, z, average="macro"))
     assert found["log loss"] == pytest.approx(sk.log_loss(y, P, labels=list("abc")))
     by = sk.f1_score(y, z, average=None, labels=list("abc"))
     assert [found["F1 by label"][c] for c in "abc"] == pytest.approx(by)
@@ -37,7 +37,7 @@ def test_tags(rng):
     Y, Z = (MultiLabelBinarizer(classes=list("abcd")).fit(y).transform(s) for s in (y, z))
     found = fed(losses.F1(), z, y)
     assert found["subset accuracy"] == pytest.approx(sk.accuracy_score(Y, Z))
-    for name, average in (("F1, micro", "micro"), ("F1, macro", "macro"), ("F1 of examples", "samples")):
+    for name, average in (("micro F1", "micro"), ("macro F1", "macro"), ("F1 of examples", "samples")):
         assert found[name] == pytest.approx(sk.f1_score(Y, Z, average=average, zero_division=1.0))
     assert [found["F1 by label"][c] for c in "abcd"] == pytest.approx(sk.f1_score(Y, Z, average=None))
 

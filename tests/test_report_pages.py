@@ -146,7 +146,7 @@ LETOR = "".join(f"{(q + d) % 3} qid:{q} 1:{d / 4} 2:{((q + d) % 3) / 3}\n" for q
         (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not report it"]),
         (table(), ["--no-baselines", "--budget", "16"], "a.csv", ["Restart weights and change points"]),
         (table(rows=1), [], "a.csv", ["1 rounds judged", "no answer yet"]),
-        (table(X[:, 0] * 2), [], "a.csv", ["100 learned, not judged", "60 rounds judged", "mean "]),
+        (table(X[:, 0] * 2), [], "a.csv", ["1 learned, not judged", "159 rounds judged", "mean ", "RMSE "]),
         (table(X[:, 0] * 2, rows=1), [], "a.csv", ["0 rounds judged", "No round was judged", "No judged round had"]),
         (table().replace("up", "", 3), ["--missing", "skip"], "a.csv", ["3 rows skipped", "157 rounds judged"]),
         (table(["same"] * 160), [], "a.csv", ["none found"]),

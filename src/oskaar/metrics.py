@@ -5,7 +5,7 @@
 >>> for z, y in zip("aab", "abb"):
 ...     metrics.update(z, y)
 >>> {name: round(value, 3) for name, value in metrics.scalars().items()}
-{'accuracy': 0.667, 'F1, macro': 0.667}
+{'accuracy': 0.667, 'macro F1': 0.667}
 >>> metrics.values()["confusion"]
 {'a': {'a': 1}, 'b': {'a': 1, 'b': 1}}
 """
@@ -71,7 +71,7 @@ class Metrics:
         if self._kind in ("classes", "levels"):
             found["accuracy"] = sum(n for (y, z), n in self._pairs.items() if y == z) / self.rounds
         if self._kind == "classes":
-            found["F1, macro"] = _mean(self.by_label().values())
+            found["macro F1"] = _mean(self.by_label().values())
         if self._kind == "tags":
             found |= self._tag_scalars()
         for name in ("MAE", "pinball", "tau", "NDCG", "accuracy of places", "accuracy of sequences"):
@@ -177,8 +177,8 @@ class Metrics:
         n = sum(total.values())
         return {
             "subset accuracy": self._sums.get("exact", 0.0) / self.rounds,
-            "F1, micro": 2 * sum(hits.values()) / n if n else 1.0,
-            "F1, macro": _mean(self.by_label().values()),
+            "micro F1": 2 * sum(hits.values()) / n if n else 1.0,
+            "macro F1": _mean(self.by_label().values()),
             "F1 of examples": self._sums.get("examples", 0.0) / self.rounds,
         }
 
