@@ -267,7 +267,7 @@ NAMES = [
     "rows/inputs",
     "solver/kaar",
     "factor/cholesky",
-    "solver/stack",
+    "solver/geometric-restarts",
     "estimator/mixture",
     "tickets/asked",
     "learner/oskaar",

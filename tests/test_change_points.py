@@ -7,7 +7,7 @@ import pytest
 import oskaar
 from oskaar import SALAMI, kernels, losses, replay
 from oskaar.learners.change_points import KEPT, RATE, ChangeDetector, shift
-from oskaar.solvers.starts import outlives
+from oskaar.solvers.geometric_restarts import outlives
 
 GIVEN = {"kernel": kernels.Gaussian(2.0) + 1.0, "lam": 0.3}
 

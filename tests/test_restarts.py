@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oskaar.solvers import suffix_factor
 from oskaar.solvers.all_restarts import AllRestarts
-from oskaar.solvers.starts import outlives
+from oskaar.solvers.geometric_restarts import outlives
 
 
 def literal_salami(K, *settings, **options):

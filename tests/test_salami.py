@@ -12,7 +12,7 @@ from strategies import KERNELS, blocks, labels_of, lams, rows, small_losses
 from oskaar import OSKAAR, SALAMI, Ensemble, checks, kernels, losses, replay, theory
 from oskaar.arrays import fit_columns
 from oskaar.learners.mixture import Mixture, _loss
-from oskaar.solvers import starts, suffix_factor
+from oskaar.solvers import geometric_restarts, suffix_factor
 from oskaar.solvers.cholesky import PANEL
 
 MODES = st.sampled_from(["all", "geometric", None])
@@ -103,8 +103,8 @@ def test_window(X, window):
 @pytest.mark.parametrize(("T", "panel"), [(100, 32), pytest.param(280, PANEL, marks=pytest.mark.slow)])
 def test_replay_is_the_loop_over_many_panels(restarts, T, panel, rng, monkeypatch):
     """Small panels, so that several experts have several of them."""
-    for module in (starts, suffix_factor):
-        monkeypatch.setattr(module, "PANEL", panel)
+    monkeypatch.setattr(suffix_factor, "PANEL", panel)
+    monkeypatch.setattr(geometric_restarts, "RECENT", panel)
     X = rng.normal(size=(T, 2))
     ys = [frozenset(rng.choice(4, size=min(1 + 4 * i // T, 3), replace=False).tolist()) for i in range(T)]
     fast, slow = (SALAMI(losses.F1(4), lam=[0.1, 1.0], restarts=restarts) for _ in range(2))
@@ -114,8 +114,7 @@ def test_replay_is_the_loop_over_many_panels(restarts, T, panel, rng, monkeypatc
         slow.learn_one(x, y)
     np.testing.assert_allclose(fast.restart_weights()[1], slow.restart_weights()[1], atol=1e-9)
     if restarts != "all":
-        most = max(len(solver.factor.panels) for _, _, solver in fast._estimator.restarts.solvers[0].experts)
-        assert most == -(-T // panel)
+        assert fast._estimator.restarts.solvers[0].solvers[0][0].factor.n == T
 
 
 def test_only_the_first_start_with_one_lam_is_oskaar(rng):

@@ -310,9 +310,9 @@ def test_an_allowed_module_is_no_way_to_others():
         ("ensemble", "Selection", "sums", None, "."),
         ("ensemble", "Selection", "largest", None, "not the state"),
         ("ensemble", "Selection", "largest", float("inf"), "must be finite"),
-        ("geometric", "StartSolver", "rows", 4, "expert"),
+        ("geometric", "GeometricRestarts", "seen", 4, "first rows"),
         ("restarted budget", "FeatureRestarts", "maps", None, "maps"),
-        ("restarted budget", "Stack", "open", 1000, "open"),
+        ("restarted budget", "RecentRows", "K", None, "float64"),
         ("budget", "FeatureKaar", "features", None, "map"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from oskaar import OSKAAR, losses, replay, streams, theory
-from oskaar.solvers.starts import outlives
+from oskaar.solvers.geometric_restarts import outlives
 
 # ------------------------------------------------------------------ high probability, without a bound on estimates
 

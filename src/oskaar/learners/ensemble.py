@@ -131,7 +131,7 @@ class Ensemble(OnlineLearner):
         if not maps:
             inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
             ridge = name if len(asked) > 1 and not self.loss.parts else None
-            return inputs, KernelRestarts(inputs, list(LAMS), "all", None, 1, ridge), [None] * len(asked)
+            return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge), [None] * len(asked)
         keep = any(m.renews for m in maps)
         inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep, schema)
         return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]

@@ -28,6 +28,7 @@ from oskaar.learners.labels import Labels
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.cholesky import PANEL
+from oskaar.solvers.chunks import target_of
 from oskaar.solvers.exact import ExactSolver
 from oskaar.solvers.kaar_features import FeatureSolver
 
@@ -318,8 +319,7 @@ class ReprojectedKaar(FeatureKaar):
         """Learn the round, and keep its targets."""
         assert pending.Phi is not None
         super().commit(pending)
-        G = fit_columns(pending.G, pending.Phi.shape[1])
-        self.targets.append(2 * pending.Phi - G if self.solver.shifted else pending.Phi)
+        self.targets.append(target_of(pending.Phi, pending.G, self.solver.shifted))
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One after the other: each may bring an atom."""

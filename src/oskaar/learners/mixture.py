@@ -31,6 +31,7 @@ from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.labels import Labels
 from oskaar.losses import Space
 from oskaar.saved import saved
+from oskaar.solvers.chunks import target_of
 
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
@@ -312,7 +313,7 @@ class Mixture:
         weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
         pending.weights = weights
         pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
-        self.restarts.observe(pending.restarts, i, 2 * Phi - G if self.shifted else Phi)
+        self.restarts.observe(pending.restarts, i, target_of(Phi, G, self.shifted))
 
     def _charged(self, E: Array, G: Array) -> Array:
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""

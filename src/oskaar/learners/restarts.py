@@ -20,25 +20,36 @@ from oskaar.inputs import Block, Compared, Inputs
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.all_restarts import CHUNK, AllRestarts
-from oskaar.solvers.cholesky import PANEL
-from oskaar.solvers.featurestarts import FeatureStarts
-from oskaar.solvers.stacks import MOST_OPEN
-from oskaar.solvers.starts import StartSolver
+from oskaar.solvers.geometric_restarts import FeatureRows, GeometricBlock, GeometricRestarts, GramRows
 
 RENEWAL, SOONEST = 16, 128
 """A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
-
-LIGHT = 1e-3
-"""Restarts with less weight are left out of an effective dimension."""
 
 
 class Restarts:
     """What restarts on kernel values and on features share."""
 
-    first_only: bool
+    advice = "give window= or budget=, or raise the limit"
+    inputs: Inputs
+    lams: list[float]
+    first_only = False
     names: list[str]
     """Of the ridge regressions that restarts have at no cost."""
     groups: list[str]
+
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the restarts but the newborn were born."""
+        raise NotImplementedError
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of restarts there are: kernels or maps times lams."""
+        raise NotImplementedError
+
+    def _all(self) -> list[Any]:
+        """All solvers."""
+        raise NotImplementedError
 
     def births(self, rounds: int) -> NDArray[np.int64]:
         """The restarts of the next round, by the round at which each was born, counted from 0."""
@@ -46,82 +57,66 @@ class Restarts:
         return alive if self.first_only and len(alive) else np.append(alive, rounds)
 
     @property
-    def starts_alive(self) -> NDArray[np.int64]:
-        """The rounds, counted from 0, at which the restarts but the newborn were born."""
-        raise NotImplementedError
+    def operations(self) -> int:
+        """About how many operations a round takes."""
+        return sum(int(solver.operations) for solver in self._all())
+
+    def growth(self, rows: int) -> int:
+        """An upper bound of the memory that so many more rows take."""
+        return sum(int(solver.growth(rows)) for solver in self._all())
+
+    def finish(self) -> None:
+        """Nothing is put off."""
+
+    def _check_solvers(self, kind: type, rounds: int, rows: int | None = None) -> None:
+        """Refuse solvers from a file that have not seen so many rounds, and do not keep so many rows."""
+        for solver in self._all():
+            state.require_kind(solver, kind, "a solver")
+            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
+            state.require(rows is None or solver.rows == rows, "each solver must have as many rows as there are")
 
 
 @saved("expert/kernel-restarts")
 class KernelRestarts(Restarts):
-    """Restarts on kernel values: all rows, or those of a window, are kept.
+    """Restarts at all rounds, on kernel values: all rows, or those of a window, are kept.
 
-    schedule: "all" rounds, "geometric" or None, the first alone.
     kernels: with so many of the kernels of the inputs, the first ones; None is all.
     ridge: the name of the kernel, if ridge regressions on all rows are wanted too: the oldest restart without its
-        factor lam / s. For all restarts, without a window, and rounds of one row.
+        factor lam / s. Without a window, and for rounds of one row.
     """
 
-    advice = "give window= or budget=, or raise the limit"
+    room = CHUNK
 
     def __init__(
         self,
         inputs: Inputs,
         lams: list[float],
-        schedule: str | None,
-        window: int | None,
+        window: int | None = None,
         kernels: int | None = None,
         ridge: str | None = None,
     ) -> None:
-        self.inputs, self.lams, self.schedule, self.window = inputs, lams, schedule, window
-        self.first_only = schedule is None
+        self.inputs, self.lams, self.window = inputs, lams, window
         self.names = [] if ridge is None else [f"ridge, {ridge}, lam {lam:g}" for lam in lams]
         self.groups = [] if ridge is None else [ridge] * len(lams)
-        self.solvers: list[Any] = [self._solver(lam) for _ in inputs.kernels[:kernels] for lam in lams]
-
-    def _solver(self, lam: float) -> AllRestarts | StartSolver:
-        if self.schedule == "all":
-            return AllRestarts(lam, self.window)
-        return StartSolver(lam, self.window, first_only=self.first_only)
-
-    @property
-    def room(self) -> int:
-        """How many rows the next chunk may have."""
-        return CHUNK if self.schedule == "all" else 1
-
-    @property
-    def starts_alive(self) -> NDArray[np.int64]:
-        """The rounds, counted from 0, at which the restarts but the newborn were born."""
-        starts: NDArray[np.int64] = self.solvers[0].starts_alive
-        return starts
-
-    @property
-    def operations(self) -> int:
-        """About how many operations a round takes."""
-        n = self.inputs.n
-        experts = 1 if self.schedule == "all" else max(1, len(self.starts_alive)) // 2
-        return len(self.solvers) * 4 * n * n * experts
-
-    def growth(self, rows: int) -> int:
-        """An upper bound of the memory that so many more rows take."""
-        n = self.inputs.n
-        if self.schedule != "all":
-            return sum(solver.growth(rows) + 8 * 8 * (n + rows) for solver in self.solvers)
-        panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
-        return 8 * len(self.solvers) * (panels * PANEL * (n + rows + PANEL) + 256 * (n + rows))
+        self.solvers = [AllRestarts(lam, window) for _ in inputs.kernels[:kernels] for lam in lams]
 
     @property
     def kinds(self) -> int:
         """How many kinds of restarts there are: kernels times lams."""
         return len(self.solvers)
 
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the restarts but the newborn were born."""
+        return self.solvers[0].starts_alive
+
+    def _all(self) -> list[Any]:
+        return [*self.solvers]
+
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> list[Any]:
         """Rounds to come: a block of each solver."""
-        blocks: list[Any] = []
-        for which in range(len(self.solvers) // len(self.lams)):
-            B, D = compared.against(which).T, compared.corner(which)
-            mine = self.solvers[which * len(self.lams) : (which + 1) * len(self.lams)]
-            blocks += [solver.begin(B, D, ends) for solver in mine]
-        return blocks
+        kinds = [(solver, i // len(self.lams)) for i, solver in enumerate(self.solvers)]
+        return [s.begin(compared.against(which).T, compared.corner(which), ends) for s, which in kinds]
 
     def births_of(self, blocks: list[Any], i: int) -> NDArray[np.int64]:
         """The restarts of round i."""
@@ -147,46 +142,122 @@ class KernelRestarts(Restarts):
             solver.commit(block)
         self.inputs.forget(self.inputs.n - self.solvers[0].rows)
 
-    def finish(self) -> None:
-        """Nothing is put off."""
-
     def effective_dimension(self, weights: Array, probes: int | None) -> float:
         """The mean of d_eff over restarts with weights (kinds, restarts alive)."""
-        if self.schedule == "all":
-            found = np.array([solver.effective_dimensions(probes) for solver in self.solvers])
-            return float(np.sum(weights * found))
-        return _weighted(weights, lambda j, s: float(self.solvers[j].experts[s][2].effective_dimension(probes)))
+        found = np.array([solver.effective_dimensions(probes) for solver in self.solvers])
+        return float(np.sum(weights * found))
 
     def hindsight(self, space: Space, rounds: int) -> list[tuple[float, float]]:
         """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows, for each kind; none where rows were forgotten."""
         if self.inputs.n != rounds or self.window is not None:
             return []
-        return [_first(solver, space) for solver in self.solvers]
+        return [_fitted(solver.lam, *solver.oldest(), space) for solver in self.solvers]
 
     def check_state(self, rounds: int) -> None:
         """Refuse restarts from a file that do not fit their inputs."""
         kernels = len(self.solvers) // len(self.lams)
         state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each restart")
         state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each restart")
-        for solver in self.solvers:
-            state.require_kind(solver, (AllRestarts, StartSolver), "a solver")
-            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
-            state.require(solver.rows == self.inputs.n, "each solver must have as many rows as there are")
+        self._check_solvers(AllRestarts, rounds, self.inputs.n)
 
 
 @dataclass
-class PendingFeatures:
-    """Rounds to come: a block for each map, the maps after them, and all estimates where targets are known."""
+class PendingRestarts:
+    """Rounds to come for geometric restarts: blocks by kernel or map, and by version of the map.
 
+    All their estimates are there: births (E,) of experts, alive (rounds, E), G (rounds, kinds, E, n, p).
+    """
+
+    blocks: list[dict[int, GeometricBlock]]
     block: Block
-    blocks: list[Any]
     maps: list[dict[int, FeatureMap]]
-    births: Any = None
-    estimates: Any = None
+
+    def __post_init__(self) -> None:
+        first = [*self.blocks[0].values()]
+        self.births = np.concatenate([block.births for block in first])
+        self.alive = np.concatenate([block.alive for block in first], axis=1)
+        p = max(block.G.shape[-1] for versions in self.blocks for block in versions.values())
+        kinds = [[fit_columns(block.G, p) for block in versions.values()] for versions in self.blocks]
+        self.G = np.concatenate([np.concatenate(experts, axis=2) for experts in kinds], axis=1)
+
+
+class RestartsAtSomeRounds(Restarts):
+    """Restarts at some rounds, or at the first alone."""
+
+    def births_of(self, pending: PendingRestarts, i: int) -> NDArray[np.int64]:
+        """The restarts of round i, the oldest first."""
+        return pending.births[pending.alive[i]]
+
+    def estimates(self, pending: PendingRestarts, i: int) -> list[Array]:
+        """What the restarts say of round i, (S, n, p) for each kind."""
+        return list(pending.G[i].compress(pending.alive[i], axis=1))
+
+    def observe(self, pending: PendingRestarts, i: int, targets: Array) -> None:
+        """The targets (n, p) of round i."""
+        for versions in pending.blocks:
+            for block in versions.values():
+                block.observe(i, targets)
+
+
+@saved("expert/geometric-restarts")
+class GeometricKernelRestarts(RestartsAtSomeRounds):
+    """Geometric restarts on kernel values: all rows, or those of a window, are kept."""
+
+    def __init__(self, inputs: Inputs, lams: list[float], window: int | None, first_only: bool) -> None:
+        self.inputs, self.lams, self.window, self.first_only = inputs, lams, window, first_only
+        self.names, self.groups = [], []
+        self.solvers = [GeometricRestarts(lams, GramRows, window, first_only) for _ in inputs.kernels]
+
+    @property
+    def room(self) -> int:
+        """How many rows the next chunk may have."""
+        return 1 if self.inputs.parts else self.solvers[0].room
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of restarts there are: kernels times lams."""
+        return len(self.solvers) * len(self.lams)
+
+    @property
+    def starts_alive(self) -> NDArray[np.int64]:
+        """The rounds, counted from 0, at which the restarts but the newborn were born."""
+        return self.solvers[0].births
+
+    def _all(self) -> list[Any]:
+        return [*self.solvers]
+
+    def begin(self, compared: Compared, ends: Any, targets: Array | None) -> PendingRestarts:
+        """Rounds to come, with their targets if no estimate is needed to tell them: a block for each kernel."""
+        rows = [GramRows(compared.against(k).T, compared.corner(k)) for k in range(len(self.solvers))]
+        blocks = [{0: solver.begin(mine, ends, targets)} for solver, mine in zip(self.solvers, rows, strict=True)]
+        return PendingRestarts(blocks, compared.block, [])
+
+    def commit(self, pending: PendingRestarts) -> None:
+        """Learn rounds that were observed, and forget rows that no restart uses."""
+        for solver, versions in zip(self.solvers, pending.blocks, strict=True):
+            solver.commit(versions[0])
+        self.inputs.forget(self.inputs.n - self.solvers[0].rows)
+
+    def effective_dimension(self, weights: Array, probes: int | None) -> float:
+        """The mean of d_eff over restarts with weights (kinds, restarts alive)."""
+        mine = zip(self.solvers, np.split(weights, len(self.solvers)), strict=True)
+        return sum(solver.effective_dimension(w, probes) for solver, w in mine)
+
+    def hindsight(self, space: Space, rounds: int) -> list[tuple[float, float]]:
+        """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows, for each kind; none where rows were forgotten."""
+        if self.inputs.n != rounds or self.window is not None:
+            return []
+        firsts = [solver.solver_of(0, l) for solver in self.solvers for l in range(len(self.lams))]
+        return [_fitted(first.lam, first.log_determinant(), first.C.view, space) for first in firsts]
+
+    def check_state(self, rounds: int) -> None:
+        """Refuse restarts from a file that do not fit their inputs."""
+        state.require(len(self.solvers) == len(self.inputs.kernels), "a solver for each kernel")
+        self._check_solvers(GeometricRestarts, rounds, self.inputs.n)
 
 
 @saved("expert/feature-restarts")
-class FeatureRestarts(Restarts):
+class FeatureRestarts(RestartsAtSomeRounds):
     """Geometric restarts on features. New restarts take a new version of a map that is full: features stay recent."""
 
     advice = "take a smaller budget, or raise the limit"
@@ -194,121 +265,85 @@ class FeatureRestarts(Restarts):
     def __init__(
         self, inputs: Inputs, maps: list[FeatureMap], lams: list[float], schedule: str | None, window: int | None
     ) -> None:
-        self.inputs, self.lams, self.parts = inputs, lams, inputs.parts
+        self.inputs, self.lams, self.window = inputs, lams, window
         self.maps: list[dict[int, FeatureMap]] = [{0: m} for m in maps]
         self.originals = maps
         self.first_only = schedule is None
         self.names, self.groups = [], []
-        self.starts = [FeatureStarts(lams, window, self.first_only) for _ in maps]
-        self.alone = self.first_only and window is not None
+        self.rounds = 0
+        self.solvers: list[dict[int, GeometricRestarts]] = [{0: self._restarted()} for _ in maps]
         budgets = [m.dim for m in maps if m.renews and not self.first_only]
         self.recent = max(budgets, default=0)
         self.period = 2 ** int(np.ceil(np.log2(max(RENEWAL * self.recent, SOONEST))))
-        self.rounds = 0
+
+    def _restarted(self) -> GeometricRestarts:
+        """For the experts of one version of a map."""
+        return GeometricRestarts(self.lams, FeatureRows, self.window, self.first_only, self.rounds)
 
     @property
     def room(self) -> int:
         """How many rows the next chunk may have; it ends where a new version may begin."""
-        if self.alone or self.parts:
-            return 1
-        until_folded = min(solver.stack.room - solver.stack.open for solver in self.starts)
-        return int(min(until_folded, self.period - self.rounds % self.period))
+        room = min(self._all()[0].room, self.period - self.rounds % self.period)
+        return 1 if self.inputs.parts else room
 
     @property
     def kinds(self) -> int:
         """How many kinds of restarts there are: maps times lams."""
-        return len(self.starts) * len(self.lams)
+        return len(self.solvers) * len(self.lams)
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:
         """The rounds, counted from 0, at which the restarts but the newborn were born."""
-        return self.starts[0].starts_alive
+        return np.concatenate([solver.births for solver in self.solvers[0].values()])
 
-    @property
-    def operations(self) -> int:
-        """About how many operations a round takes."""
-        sizes = [(len(s.starts_alive) * len(self.lams), s.stack.Gram.shape[1]) for s in self.starts]
-        return sum(experts * (5 * D**2 + 2 * D**3 // MOST_OPEN) for experts, D in sizes)
+    def _all(self) -> list[Any]:
+        return [solver for versions in self.solvers for solver in versions.values()]
 
     def growth(self, rows: int) -> int:
-        """An upper bound of the memory that so many more rows take: slots, and wider arrays."""
-        total = 0
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            stack, newest = solver.stack, versions[max(versions)]
-            D = stack.Gram.shape[1] + (0 if newest.full else rows)
-            if len(stack.starts) >= len(stack.Gram):
-                total += 4 * 8 * (1 + len(self.lams)) * D * (D + MOST_OPEN)
-            total += stack.nbytes // 2 if stack.Gram.shape[1] < D else 0
-        return total
+        """An upper bound of the memory that so many more rows take."""
+        pairs = zip(self.maps, self.solvers, strict=True)
+        return sum(solvers[v].growth(rows, m.full) for maps, solvers in pairs for v, m in maps.items())
 
-    def begin(self, compared: Compared, ends: Any, targets: Array | None) -> PendingFeatures:
+    def begin(self, compared: Compared, ends: Any, targets: Array | None) -> PendingRestarts:
         """Rounds to come, with their targets if no estimate is needed to tell them."""
-        pending = PendingFeatures(compared.block, [], [])
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            seen = {version: m.seen(compared.block.rows) for version, m in versions.items()}
-            pending.maps.append({version: m for version, (_, m) in seen.items()})
-            pending.blocks.append(solver.begin({version: Z for version, (Z, _) in seen.items()}, ends, targets))
-        found = [block.everything() for block in pending.blocks]
-        if found[0] is not None:
-            kinds = [E for _, E in found]
-            pending.births = found[0][0]
-            pending.estimates = np.concatenate(kinds, axis=1) if len(kinds) > 1 else kinds[0]
-        return pending
+        blocks, after = [], []
+        for maps, solvers in zip(self.maps, self.solvers, strict=True):
+            seen = {version: m.seen(compared.block.rows) for version, m in maps.items()}
+            after.append({version: m for version, (_, m) in seen.items()})
+            blocks.append({v: solvers[v].begin(FeatureRows(Z), ends, targets) for v, (Z, _) in seen.items()})
+        return PendingRestarts(blocks, compared.block, after)
 
-    def births_of(self, pending: PendingFeatures, i: int) -> NDArray[np.int64]:
-        """The restarts of round i."""
-        births: NDArray[np.int64]
-        if pending.births is None:
-            births = pending.blocks[0].restarts(i)
-        else:
-            births = pending.births[i, pending.births[i] >= 0]
-        return births
-
-    def estimates(self, pending: PendingFeatures, i: int) -> list[Array]:
-        """What the restarts say of round i, (S, n, p) for each kind."""
-        if pending.estimates is not None:
-            return list(pending.estimates[i, :, : np.count_nonzero(pending.births[i] >= 0), None])
-        found = [block.estimates(i) for block in pending.blocks]
-        return [E[:, l] for E in found for l in range(len(self.lams))]
-
-    def observe(self, pending: PendingFeatures, i: int, targets: Array) -> None:
-        """The targets (n, p) of round i."""
-        for block in pending.blocks:
-            block.observe(i, targets)
-
-    def commit(self, pending: PendingFeatures) -> None:
+    def commit(self, pending: PendingRestarts) -> None:
         """Learn rounds that were observed; start a new version of the features where it is time."""
-        for solver, block in zip(self.starts, pending.blocks, strict=True):
-            solver.commit(block)
         self.maps = pending.maps
-        self.rounds = self.starts[0].rounds
+        for solvers, blocks in zip(self.solvers, pending.blocks, strict=True):
+            for version, solver in solvers.items():
+                solver.commit(blocks[version])
+        self.rounds = self.solvers[0][max(self.solvers[0])].rounds
         if self.inputs.keep and self.inputs.n >= 2 * self.recent:
             self.inputs.forget(self.inputs.n - self.recent)
-        for which, versions in enumerate(self.maps):
-            newest = max(versions)
-            used = self.starts[which].versions | {newest}
-            self.maps[which] = {version: m for version, m in versions.items() if version in used}
-            if self.recent and self.rounds % self.period == 0 and versions[newest].full:
-                recent = self.inputs.latest(self.recent, pending.block)
-                self.maps[which][newest + 1] = self.originals[which].fresh(recent)
+        for which in range(len(self.maps)):
+            self._renew(which, pending.block)
 
-    def finish(self) -> None:
-        """Fold in what was put off while a stream went on."""
-        for solver in self.starts:
-            solver.stack.settle()
+    def _renew(self, which: int, block: Block) -> None:
+        """Drop versions of a map that no expert uses; where it is time, and the newest is full, begin another."""
+        maps, solvers = self.maps[which], self.solvers[which]
+        newest = max(maps)
+        for version in [v for v in maps if v != newest and not len(solvers[v].births)]:
+            del maps[version], solvers[version]
+        if self.recent and self.rounds % self.period == 0 and maps[newest].full:
+            solvers[newest].bears = False
+            maps[newest + 1] = self.originals[which].fresh(self.inputs.latest(self.recent, block))
+            solvers[newest + 1] = self._restarted()
 
     def effective_dimension(self, weights: Array, probes: int | None) -> float:
         """The mean of d_eff over restarts with weights (kinds, restarts alive)."""
-        return _weighted(weights, self._dimension)
-
-    def _dimension(self, kind: int, which: int) -> float:
-        """d_eff of one restart: the spectrum of its Gram matrix, with the rows that are still open."""
-        place, l = divmod(int(kind), len(self.lams))
-        stack = self.starts[place].stack
-        slots = np.flatnonzero(stack.starts >= 0)
-        slot = int(slots[np.argsort(stack.starts[slots])[which]])
-        values = np.maximum(np.linalg.eigvalsh(stack.gram_of(slot)), 0.0)
-        return float(np.sum(values / (values + stack.lams[l])))
+        total = 0.0
+        for versions, mine in zip(self.solvers, np.split(weights, len(self.solvers)), strict=True):
+            ends = np.cumsum([len(solver.births) for solver in versions.values()])[:-1]
+            parts = zip(versions.values(), np.split(mine, ends, axis=1), strict=True)
+            total += sum(solver.effective_dimension(w, probes) for solver, w in parts)
+        return total
 
     def hindsight(self, space: Space, rounds: int) -> list[tuple[float, float]]:
         """None: the kernel changes as the maps learn."""
@@ -317,28 +352,13 @@ class FeatureRestarts(Restarts):
     def check_state(self, rounds: int) -> None:
         """Refuse restarts from a file that do not fit their maps."""
         require_maps(self.maps)
-        state.require(len(self.maps) == len(self.starts) == len(self.originals) > 0, "a solver for each map")
+        state.require(len(self.maps) == len(self.solvers) == len(self.originals) > 0, "a solver for each map")
         state.require(self.rounds == rounds, "the restarts must have learned as many rounds")
-        for versions, solver in zip(self.maps, self.starts, strict=True):
-            state.require_kind(solver, FeatureStarts, "a solver")
-            state.require(solver.rounds == rounds, "each solver must have learned as many rounds")
-            state.require(solver.versions <= set(versions), "each version in use must be there")
+        for maps, versions in zip(self.maps, self.solvers, strict=True):
+            state.require(isinstance(versions, dict) and list(versions) == list(maps), "a solver for each version")
+        self._check_solvers(GeometricRestarts, rounds)
 
 
-def _first(solver: AllRestarts | StartSolver, space: Space) -> tuple[float, float]:
-    """(log det(I + K / lam), min_g L_T(g)) of the first restart, KAAR on all rows."""
-    if isinstance(solver, AllRestarts):
-        C, q = solver.products.C[:, : solver.rows].T, solver.products.q[: solver.rows]
-        fit = solver.lam * float(q @ space.squared_norms(fit_columns(C, space.p)))
-        return -float(np.sum(np.log(q * solver.lam))), fit
-    first = solver.experts[0][2]
-    fit = solver.lam * float(space.squared_norms(fit_columns(first.C.view, space.p)).sum())
-    return first.log_determinant(), fit
-
-
-def _weighted(weights: Array, of: Any) -> float:
-    """The mean of of(kind, restart) over the restarts with a thousandth of the weight or more."""
-    heavy = np.argwhere(weights >= min(LIGHT, weights.max(initial=0.0)))
-    total = float(sum(weights[j, s] for j, s in heavy))
-    share = float(weights.sum()) / total if total else 0.0
-    return share * float(sum(weights[j, s] * of(j, s) for j, s in heavy))
+def _fitted(lam: float, log_determinant: float, C: Array, space: Space) -> tuple[float, float]:
+    """(log det(I + K / lam), min_g L(g)) of KAAR with the coordinates C."""
+    return log_determinant, lam * float(space.squared_norms(fit_columns(C, space.p)).sum())

@@ -28,7 +28,7 @@ from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.reading import Reading
-from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
+from oskaar.learners.restarts import FeatureRestarts, GeometricKernelRestarts, KernelRestarts, Restarts
 from oskaar.learners.settings import (
     grid_of,
     kernels_of,
@@ -123,7 +123,7 @@ class SALAMI(OnlineLearner):
         asked = [reading.first if k is None else k for k in self.kernels]
         lams = [4 * lam if self.shifted else lam for lam in self.lams]
         maps = maps_of(asked, self.features, self.budget, min(self.lams))
-        restarts: KernelRestarts | FeatureRestarts
+        restarts: Restarts
         if maps:
             schedule = "geometric" if self.restarts == "all" else self.restarts
             keep = schedule is not None and any(m.renews for m in maps)
@@ -131,7 +131,9 @@ class SALAMI(OnlineLearner):
             restarts = FeatureRestarts(inputs, maps, lams, schedule, self._window)
         else:
             inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=reading.schema)
-            restarts = KernelRestarts(inputs, lams, self.restarts, self._window)
+            restarts = KernelRestarts(inputs, lams, self._window)
+            if self.restarts != "all":
+                restarts = GeometricKernelRestarts(inputs, lams, self._window, self.restarts is None)
         weights, changes = Weights(self.rate, restarts.kinds), ChangeDetector(self.false_alarms)
         return inputs, Mixture(inputs, restarts, [], weights, self._projects, self.shifted, changes)
 

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, random_signs
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
-from oskaar.solvers.suffix_factor import TOGETHER, SuffixFactor
+from oskaar.solvers.suffix_factor import PANEL, TOGETHER, SuffixFactor
 
 CHUNK = TOGETHER
 """The best size for a block: as many rows as are folded into V at a time."""
@@ -97,6 +97,17 @@ class AllRestarts:
         """The rounds, counted from 0, at which the experts but the newborn started."""
         return np.arange(self.rounds - len(self.starts), self.rounds)
 
+    @property
+    def operations(self) -> int:
+        """About how many operations a round of one row takes."""
+        return 4 * self.rows**2
+
+    def growth(self, rows: int) -> int:
+        """An upper bound of the bytes that so many more rows take."""
+        n = self.rows
+        panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
+        return 8 * (panels * PANEL * (n + rows + PANEL) + ROOM * (n + rows))
+
     def begin(self, B: Array, D: Array, ends: Any) -> Block:
         """Rounds to come, that end at rows `ends` of the m rows with B = k(X, x) (t, m), D = k(x, x) (m, m).
 
@@ -147,6 +158,11 @@ class AllRestarts:
         shares = 1 - self.lam * self.products.q[:n] * squares / (len(B.T) if estimated else 1)
         dimensions: Array = np.cumsum(shares[::-1])[::-1][self.starts]
         return dimensions
+
+    def oldest(self) -> tuple[float, Array]:
+        """Of the oldest restart, log det(I + K / lam), and C with lam |C|^2 = min_g L(g)."""
+        q, C = self.products.q[: self.rows], self.products.C[:, : self.rows]
+        return -float(np.sum(np.log(q * self.lam))), (np.sqrt(q) * C).T
 
     def _drop(self, late: NDArray[np.int64]) -> None:
         k = int(late[0]) if len(late) else self.rows

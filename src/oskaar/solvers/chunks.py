@@ -28,6 +28,15 @@ TILE = 16
 Solve = Callable[[Array, Array], tuple[Array, Array, Array]]
 
 
+def target_of(Phi: Array, G: Array, shifted: bool) -> Array:
+    """What rounds with the estimates G are learned with: phi, or 2 phi - g_hat where KAAR is shifted.
+
+    >>> target_of(np.array([[3.0, 1.0]]), np.array([[1.0]]), shifted=True)
+    array([[5., 2.]])
+    """
+    return 2 * Phi - fit_columns(G, Phi.shape[1]) if shifted else Phi
+
+
 def tiles(known: int, p: int) -> list[slice]:
     """Columns 0..p-1, and some more: those known, which come first, and tiles for the others.
 
@@ -84,7 +93,7 @@ def _blocks(R: Array, ends: Any, lam: float, shifted: bool) -> Solve:
             corner, M = R[lo:hi, lo:hi], past[lo:hi] + R[lo:hi, :lo] @ C[:lo]
             E[lo:hi] = solve_triangular(corner, M, lower=True)
             G[lo:hi] = lam * solve_triangular(corner, E[lo:hi], lower=True, trans=1)
-            target = 2 * Phi[lo:hi] - G[lo:hi] if shifted else Phi[lo:hi]
+            target = target_of(Phi[lo:hi], G[lo:hi], shifted)
             C[lo:hi] = solve_triangular(corner, target - M, lower=True)
         return C, E, G
 

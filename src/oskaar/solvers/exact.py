@@ -32,7 +32,7 @@ from scipy.linalg.blas import dsyrk
 from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_growing, spans
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
-from oskaar.solvers.chunks import in_turn
+from oskaar.solvers.chunks import in_turn, target_of
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
@@ -77,6 +77,15 @@ class ExactSolver:
         self.rounds = 0
         self._trace = (0, 0.0)  # rows counted, sum of squares of their rows of L^-1
 
+    @property
+    def operations(self) -> int:
+        """About how many operations a round of one row takes: one triangular solve."""
+        return self.factor.n**2 + 4 * self.factor.n * self.C.shape[1]
+
+    def growth(self, rows: int, full: bool = True) -> int:
+        """The bytes that so many more rows take in the factor and in the targets, which grow by halves."""
+        return self.factor.growth(rows) + 16 * self.C.shape[1] * max(rows, self.factor.n // 2)
+
     def forecast(self, B: Array, D: Array) -> Forecast:
         """The estimate for one round of n rows, B = k(x, X) (n, t), D = k(x, x) (n, n)."""
         if len(B) == 1:
@@ -108,7 +117,7 @@ class ExactSolver:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
         W, R = forecast.W, forecast.R
         M = fit_columns(R @ forecast.E, Phi.shape[1])
-        target = 2 * Phi - fit_columns(forecast.G, Phi.shape[1]) if self.shifted else Phi  # (5)
+        target = target_of(Phi, forecast.G, self.shifted)  # (5)
         C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
         self.append(Chunk(forecast.G, W, R, C, fit_columns(forecast.E, Phi.shape[1]), [len(Phi)]))
 
@@ -215,22 +224,14 @@ class ExactSolver:
 
     def _root(self, D: Array, W: Array) -> Array:
         """R of (2); row by row where rounding would push a variance below 0."""
-        S = D - W @ W.T
+        S, diagonal = D - W @ W.T, np.diagonal(D)
         try:
             whole: Array = cholesky(S + self.lam * np.eye(len(S)), lower=True, check_finite=False)
-            if np.all(np.diagonal(whole) ** 2 >= np.maximum(self.lam, LEAST * np.diagonal(D))):
+            if np.all(np.diagonal(whole) ** 2 >= np.maximum(self.lam, LEAST * diagonal)):
                 return whole
         except LinAlgError:
             pass
-        R = np.zeros_like(S)
-        for i in range(len(S)):
-            R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0
-            left = float(S[i, i] - R[i, :i] @ R[i, :i])
-            if not left >= -SLACK * max(abs(D[i, i]), self.lam):
-                raise ValueError(not_positive(D[i, i], left))
-            R[i, i] = np.sqrt(max(self.lam + left, self.lam))
-        require_resolved(np.diagonal(R) ** 2, np.diagonal(D))
-        return R
+        return conditional_root(S, diagonal, self.lam)
 
     def _chunk_root(self, D: Array, W: Array) -> Array:
         S = dsyrk(-1.0, W.T, beta=1.0, c=D.T, trans=1, lower=1) if W.size else D.T.copy(order="F")
@@ -264,3 +265,19 @@ class ExactSolver:
         require_growing(self.factor.n, self.C, self.E, self.round_of_row)
         require(self.C.shape == self.E.shape, "targets must fit")
         require_number(self.lam, "lam", above=0.0)
+
+
+def conditional_root(S: Array, kxx: Array, lam: float) -> Array:
+    """R lower triangular with R R^T = S + lam I, row by row, no row of which has less than lam left.
+
+    S is the covariance of some rows given others, with k(x, x) before that; refused where it is not positive.
+    """
+    R = np.zeros_like(S)
+    for i in range(len(S)):
+        R[i, :i] = solve_triangular(R[:i, :i], S[i, :i], lower=True) if i else 0.0
+        left = float(S[i, i] - R[i, :i] @ R[i, :i])
+        if not left >= -SLACK * max(abs(kxx[i]), lam):
+            raise ValueError(not_positive(kxx[i], left))
+        R[i, i] = np.sqrt(max(lam + left, lam))
+    require_resolved(np.diagonal(R) ** 2, kxx)
+    return R

@@ -17,6 +17,7 @@ appear later were 0 before. Equivalent to tests/naive.py::kaar with the kernel <
 A round of many rows, to be folded in at once, is hedged in (1) itself:  g = Z (A + Z^T Z)^-1 B       (3)
 The functions g_1, ..., g_T add up to R^-1 X, for the average g_bar_T; reflections carry X as they do Theta.
 The rounds that are pending, r = 0, ..., n - 1, add  n Theta + U^T L^-T ((n - 1 - r) C - E)  to X     (4)
+Many rows at once are folded in by P^T P = I + U^T U:  P R,  P^-T (Theta + U^T H),  P X                (5)
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrsm, dtrsv
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg import LinAlgError, solve_triangular
+from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, dtrsv
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
-from oskaar.solvers.chunks import in_turn
-from oskaar.solvers.pending_rows import ROOM, PendingRows
+from oskaar.solvers.chunks import in_turn, target_of
+from oskaar.solvers.pending_rows import ROOM, PendingRows, round_of_row
 from oskaar.solvers.qr_update import QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
@@ -131,9 +132,7 @@ class FeatureSolver:
     def update(self, forecast: FeatureForecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
         p = max(Phi.shape[1], forecast.G.shape[1])
-        target = fit_columns(Phi, p)
-        if self.shifted:
-            target = 2 * target - fit_columns(forecast.G, p)
+        target = target_of(fit_columns(Phi, p), forecast.G, self.shifted)
         if forecast.hedged is not None:
             self._learn_hedged(forecast.hedged, forecast.Z, target)
             return
@@ -152,7 +151,7 @@ class FeatureSolver:
         U, W, M = self._past(Z)
         R = root(U, W)
         C, E, G = in_turn(R, M, Phi, ends, 1.0, self.shifted)
-        return FeatureForecast(G, Z, U, W, R, E, C, 2 * Phi - G if self.shifted else Phi, ends)
+        return FeatureForecast(G, Z, U, W, R, E, C, target_of(Phi, G, self.shifted), ends)
 
     def append(self, chunk: FeatureForecast) -> None:
         """Learn the rounds of a chunk whose forecast was just made."""
@@ -247,8 +246,11 @@ class FeatureSolver:
 
     def _append(self, f: FeatureForecast, H: Array, C: Array, E: Array, ends: Any) -> None:
         """Rows are pending from now on; folding begins, goes on or ends."""
-        self.pending.append(f.Z, f.U, f.W, f.R, H, C, E, ends)
         self.rounds += len(ends)
+        if not self.pending.n and len(f.Z) > max(ROOM, f.Z.shape[1] // 4):
+            self._adopt(self._with_many(f, H, C, E, round_of_row(ends, len(f.Z)), len(ends)))
+            return
+        self.pending.append(f.Z, f.U, f.W, f.R, H, C, E, ends)
         if self.pending.n > ROOM:
             self._adopt(self._folded(f.Z[:0]))
         elif self.folding is not None:
@@ -282,7 +284,9 @@ class FeatureSolver:
     def _adopt(self, S: Array) -> None:
         """[R, Theta, X] with all that was pending."""
         self.S, self.folding, self.folded = S, None, 0
-        self.pending = PendingRows(len(S), (S.shape[1] - len(S)) // 2)
+        p = (S.shape[1] - len(S)) // 2
+        if self.pending.n or (self.pending.dim, self.pending.H.shape[1]) != (len(S), p):
+            self.pending = PendingRows(len(S), p)
 
     def _hedged(self, Z: Array) -> FeatureForecast:
         """(3): a round of so many rows that it is folded in at once."""
@@ -298,6 +302,22 @@ class FeatureSolver:
         S[:, D : D + p] += _divided(S, Z.T @ H, trans=1)  # R^-T Z^T H
         self.rounds += 1
         self._adopt(S)
+
+    def _with_many(self, f: FeatureForecast, H: Array, C: Array, E: Array, r: Any, rounds: int) -> Array:
+        """[R, Theta, X] with many rows while none is pending (5): cheaper than reflections."""
+        D, p = f.Z.shape[1], max(self.targets, H.shape[1])
+        S = self.S if self.S.shape == (D, D + 2 * p) else bordered(self.S, D, p, self.lam)
+        I, U = np.zeros((D, D), order="F"), f.U
+        np.fill_diagonal(I, 1.0)
+        P, failed = dpotrf(dsyrk(1.0, U.T, 1.0, I, overwrite_c=1), overwrite_a=1)
+        if failed:
+            raise LinAlgError("the features are not finite")
+        Theta, X = S[:, D : D + p] + U.T @ fit_columns(H, p), S[:, D + p :] + rounds * S[:, D : D + p]
+        X[:, : C.shape[1]] += U.T @ dtrsm(1.0, f.R, (rounds - 1 - r)[:, None] * C - E, lower=1, trans_a=1)  # (4)
+        new = np.empty((D, D + 2 * p), order="F")
+        new[:, :D], new[:, D + p :] = dtrmm(1.0, P, S[:, :D]), dtrmm(1.0, P, X)
+        new[:, D : D + p] = dtrsm(1.0, P, Theta, trans_a=1)
+        return new
 
     def _folded(self, Z: Array) -> Array:
         """[R, Theta, X] with the pending rows folded in, and rows Z whose targets are 0."""
