@@ -10,7 +10,7 @@ from strategies import lams
 from oskaar import OSKAAR, SALAMI, checks, features, from_bytes, kernels, losses, replay
 from oskaar.arrays import fit_columns, spans
 from oskaar.learners import restarts as experts
-from oskaar.solvers.geometric_restarts import outlives
+from oskaar.solvers.geometric_restarts import RECENT, outlives
 from oskaar.solvers.kaar_features import BUFFER, COLUMNS, MANY, FeatureSolver
 from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.threads import one_thread
@@ -358,7 +358,7 @@ def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted
     expected = naive.salami([gram], Phi, np.cumsum(sizes), [0.5, 2.0], 0.5, not shifted, shifted, lives=lives)[0]
     np.testing.assert_allclose(np.concatenate(replay(learner, X, ys).estimates), expected, atol=1e-8)
     assert len(learner._estimator.restarts.maps[0]) == 5
-    assert all(solver.recent.n < 120 for solver in learner._estimator.restarts.solvers[0].values())
+    assert all(solver.recent.n <= RECENT for solver in learner._estimator.restarts.solvers[0].values())
 
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])
@@ -370,7 +370,7 @@ def test_memory_is_flat(rng, make):
     for lo in range(0, 1800, 300):
         learner.partial_fit(X[lo : lo + 300], ys[lo : lo + 300])
         sizes.append(learner.cost().bytes)
-    assert max(sizes[3:]) < (1.1 if make is OSKAAR else 1.4) * sizes[2]  # SALAMI: O(log t) experts
+    assert max(sizes[3:]) < (1.1 if make is OSKAAR else 1.8) * sizes[2]  # SALAMI: O(log t) experts, 0 to 128 rows
     assert learner.cost().operations > 0
 
 

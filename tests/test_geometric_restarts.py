@@ -115,6 +115,9 @@ def test_each_expert_is_kaar_on_its_rows(recent, window, rng, monkeypatch):
             block = solver.begin(rows, range(1, m + 1), targets if m > 1 else None)
             for i in range(m):
                 now = t + i
+                block.observe(i, targets[i : i + 1])
+                if now % 6:
+                    continue
                 expected = [s for s in range(now + 1) if alive(s, now) and (window is None or now - s <= window)]
                 assert block.births[block.alive[i]].tolist() == expected
                 for lam, G in zip(lams, block.G[i][:, block.alive[i]], strict=True):
@@ -122,7 +125,6 @@ def test_each_expert_is_kaar_on_its_rows(recent, window, rng, monkeypatch):
                         one = naive.expert(K, H, np.arange(s, now), np.array([now]), lam)
                         np.testing.assert_allclose(g, one[:, : g.shape[1]], atol=1e-8)
                         np.testing.assert_allclose(one[:, g.shape[1] :], 0.0, atol=1e-12)
-                block.observe(i, targets[i : i + 1])
             solver.commit(block)
             t += m
         assert set(solver.solvers) < set(solver.births.tolist())
