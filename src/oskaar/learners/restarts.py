@@ -186,7 +186,8 @@ class RestartsAtSomeRounds(Restarts):
 
     def births_of(self, pending: PendingRestarts, i: int) -> NDArray[np.int64]:
         """The restarts of round i, the oldest first."""
-        return pending.births[pending.alive[i]]
+        births: NDArray[np.int64] = pending.births[pending.alive[i]]
+        return births
 
     def estimates(self, pending: PendingRestarts, i: int) -> list[Array]:
         """What the restarts say of round i, (S, n, p) for each kind."""

@@ -182,7 +182,7 @@ class GeometricRestarts:
         columns = self.recent.Z.shape[1] + (0 if full else rows)
         more = [int(solver.growth(rows, full)) for solvers in self.solvers.values() for solver in solvers]
         young = max(8 * (n * n + n * (columns + p)) - self.recent.nbytes, 0)
-        return sum(more) + young + len(self.lams) * rows_of(self.kind).size(columns, p)
+        return sum(more) + young + len(self.lams) * int(rows_of(self.kind).size(columns, p))
 
     def begin(self, rows: Any, ends: Any, H: Array | None = None) -> GeometricBlock:
         """Rounds to come that end at rows `ends`: one of any number of rows, or several of one row with targets H.
@@ -294,7 +294,8 @@ class GeometricBlock:
 
     def learned(self, H: Array) -> RecentRows:
         """The recent rows, and those of the block."""
-        return self.before.recent.extended(*self._values, H, self.rows.Z)
+        B, D = self._values
+        return self.before.recent.extended(B, D, H, self.rows.Z)
 
     def _forecast(self, sees: NDArray[np.int64]) -> None:
         """By experts with solvers: those that have them, and those that are about to have many rows."""
@@ -337,10 +338,10 @@ class GeometricBlock:
 
     def _young_round(self, G: Array, young: list[int]) -> None:
         """One round, for experts without solvers; the newborn says 0."""
-        old, recent = [e for e in young if self.past[e]], self.before.recent
+        old, recent, (B, D) = [e for e in young if self.past[e]], self.before.recent, self._values
         if old:
             for l, lam in enumerate(self.before.lams):
-                found = recent.forecast(*self._values, self.past[old], lam)
+                found = recent.forecast(B, D, self.past[old], lam)
                 G[l, old, :, : found.shape[2]] = found
 
     def _young_rounds(self, G: Array, young: NDArray[np.int64], recent: RecentRows) -> None:
