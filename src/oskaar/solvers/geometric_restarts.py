@@ -181,7 +181,7 @@ class GeometricRestarts:
         n, p = self.recent.n + min(rows, RECENT), self.recent.H.shape[1]
         columns = self.recent.Z.shape[1] + (0 if full else rows)
         more = [int(solver.growth(rows, full)) for solvers in self.solvers.values() for solver in solvers]
-        young = max(8 * (n * n + n * (columns + p)) - self.recent.nbytes, 0)
+        young: int = max(8 * (n * n + n * (columns + p)) - self.recent.nbytes, 0)
         return sum(more) + young + len(self.lams) * int(rows_of(self.kind).size(columns, p))
 
     def begin(self, rows: Any, ends: Any, H: Array | None = None) -> GeometricBlock:
