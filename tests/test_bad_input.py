@@ -139,7 +139,7 @@ def test_a_replay_checks_everything_first():
     assert pickle.dumps(learner) == before
 
 
-def test_flat_arrays_are_not_guessed_at():
+def test_flat_arrays_are_refused():
     with pytest.raises(ValueError, match="reshape"):
         replay(OSKAAR(losses.ZeroOne(3)), np.zeros(12), YS)
     with pytest.raises(TypeError, match="sequence of rows"):

@@ -104,7 +104,7 @@ def test_standardise_does_not_look_ahead(run):
         (NUMBERS, "numbers: loss Squared, their range is learned", "Squared()"),
     ],
 )
-def test_guesses_are_said(run, y, words, loss):
+def test_what_was_inferred_is_printed(run, y, words, loss):
     code, out, err = run(with_y(y), "--json", "--learner", "oskaar")
     result = json.loads(out)
     assert code == 0
@@ -117,7 +117,7 @@ def test_guesses_are_said(run, y, words, loss):
     assert (result["rounds"], result["not_judged"]) == (judged, 150 - judged)
 
 
-def test_the_guess_of_a_subset(run):
+def test_a_subset_is_inferred(run):
     _, _, err = run(tagged())
     assert "y is the 3 columns 'label_a' to 'label_c' named label_*" in err
     assert "3 columns are 0/1: treated as a subset, loss F1" in err

@@ -51,7 +51,7 @@ def run(options: Any) -> int:
     found = _losses(settings, loss, stream.width, xs, [r.y for r in rounds], options.jobs)
     rows = ranked({name: losses[judged] for name, losses in found.items()})
     if report:
-        facts = {"loss": repr(loss), "file": stream.table.name, "guesses": stream.notes}
+        facts = {"loss": repr(loss), "file": stream.table.name, "inferred": stream.notes}
         say(f"the report is {report.write_comparison(found, rows, judged, facts)}")
     if options.json:
         print(json.dumps({"rounds": int(judged.sum()), "loss": repr(loss), "learners": rows}))

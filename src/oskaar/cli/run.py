@@ -153,5 +153,5 @@ class Run:
             "skipped": self.stream.skipped,
             "interrupted": self.interrupted,
             "file": self.stream.table.name,
-            "guesses": self.stream.notes,
+            "inferred": self.stream.notes,
         }

@@ -116,8 +116,8 @@ def settings(result: dict[str, Any], command: str) -> Iterator[str]:
     yield "<table><tbody>"
     yield from (f"<tr><th>{key}</th><td>{escaped(value)}</td></tr>" for key, value in facts if value)
     yield "</tbody></table>"
-    if result.get("guesses"):
+    if result.get("inferred"):
         yield '<p class="soft">Inferred from the file:</p><ul class="soft">'
-        yield from (f"<li>{escaped(note)}</li>" for note in result["guesses"])
+        yield from (f"<li>{escaped(note)}</li>" for note in result["inferred"])
         yield "</ul>"
     yield "</section>"
