@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from inspect import getmodule
 from pathlib import Path
 
@@ -142,6 +143,17 @@ def test_links_lead_somewhere(page):
             there = page.parent / target if target else page
             assert there.exists(), f"{page.name} links to {target}"
             assert not heading or heading in anchors(there), f"{page.name} links to {target}#{heading}"
+
+
+def test_the_layers_are_those_of_the_import_contract():
+    """Each part of the package, and each file of learners/, is in its table of docs/contributing.md."""
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    layers, files = text.split("## The layers")[1].split("## Add a loss")[0].split("The files of `learners/`:")
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    parts = {part for layer in contract["contracts"][0]["layers"] for part in layer.split(" | ")}
+    assert parts - {"__main__"} <= set(re.findall(r"`(\w+)`", layers))
+    there = {file.name for file in Path(oskaar.learners.__file__).parent.glob("*.py")}
+    assert there - {"__init__.py"} == set(re.findall(r"`(\w+\.py)`", files))
 
 
 def test_the_map_of_the_code_names_what_is_called(tmp_path):
