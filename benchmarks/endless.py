@@ -193,6 +193,50 @@ def restarts(rounds):
             report(f"{how} at {rounds} rounds, {name}, over OSKAAR ({1e6 * base:.0f} us)", ratio, 25)
 
 
+def ensemble_stalls(rounds=1700, window=1000):
+    """The slowest of any 1000 consecutive rounds of the untuned learner over their median; each the best of 3 runs."""
+    X, ys = classes(rounds)
+    runs = []
+    for _ in range(3):
+        learner = Ensemble(losses.ZeroOne(P))
+        runs.append(
+            [timed(loop, learner, X[t : t + 1], ys[t : t + 1], clock=time.process_time) for t in range(rounds)]
+        )
+    times = np.min(runs, axis=0)
+    worst = max(times[t : t + window].max() / np.median(times[t : t + window]) for t in range(rounds - window + 1))
+    report(f"Ensemble, the slowest of 1000 rounds over their median, {rounds} rounds", worst, 5)
+
+
+def ensemble_beside_forest(first=500, last=1500):
+    """predict_one and learn_one of the untuned learner over River's forest, on the same rows."""
+    from river import forest
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(last, 8))
+    ys = [int(np.argmax(x[:5] + 0.3 * rng.normal(size=5))) for x in X]
+    learner, trees = Ensemble(losses.ZeroOne(5)), forest.ARFClassifier(seed=0)
+    rows = [{f"f{j}": float(v) for j, v in enumerate(x)} for x in X]
+    loop(learner, X[:first], ys[:first])
+    loop(trees, rows[:first], ys[:first])
+    ours = theirs = 0.0
+    for t in range(first, last):
+        ours += timed(loop, learner, X[t : t + 1], ys[t : t + 1], clock=time.process_time)
+        theirs += timed(loop, trees, rows[t : t + 1], ys[t : t + 1], clock=time.process_time)
+    report(f"Ensemble over River's ARFClassifier, rounds {first} to {last}", ours / theirs, 2)
+
+
+def ensemble_for_ever(rounds, pieces=10):
+    """Time and memory of the untuned learner from one tenth of a long stream to the next."""
+    learner, seconds, held = Ensemble(losses.ZeroOne(P)), [], []
+    for i in range(pieces):
+        X, ys = classes(rounds // pieces, seed=i)
+        seconds.append(timed(learner.partial_fit, X, ys, clock=time.process_time))
+        held.append(learner.cost().bytes)
+    print(f"     Ensemble, {rounds} rounds: {1e3 * seconds[-1] * pieces / rounds:.2f} ms each at the end")
+    report("Ensemble, time of the last tenth over that of the third", seconds[-1] / seconds[2], 1.2)
+    report("Ensemble, memory after the last tenth over that after the third", held[-1] / held[2], 1.05)
+
+
 def budgets(folder):
     """Example-F1 against budget; the kernels and lams are those of multilabel.py."""
     wanted = {"Yeast": (300, 0.01), "SLASHDOT-F": (1000, 0.02), "20NG-F": (1000, 0.02)}
@@ -265,7 +309,8 @@ def main():
     arguments = arguments_with_folder(__doc__)
     arguments.add_argument("--rounds", type=int, default=1_000_000)
     arguments.add_argument("--restarts-at", type=int, default=20_000, help="100000 takes minutes")
-    arguments.add_argument("--only", choices=["speed", "budgets", "streams"])
+    arguments.add_argument("--ensemble-rounds", type=int, default=20_000, help="1000000 takes most of an hour")
+    arguments.add_argument("--only", choices=["speed", "ensemble", "budgets", "streams"])
     arguments.add_argument("--plot", help="write accuracy against budget to this file")
     given = arguments.parse_args()
     if given.only in (None, "speed"):
@@ -275,6 +320,10 @@ def main():
         beside_river()
         beside_one_vs_rest()
         restarts(given.restarts_at)
+    if given.only in (None, "ensemble"):
+        ensemble_stalls()
+        ensemble_beside_forest()
+        ensemble_for_ever(given.ensemble_rounds)
     if not given.folder.is_dir():
         print(f"     no streams in {given.folder}: nothing more to measure")
         return

@@ -297,14 +297,20 @@ def unit_kernels(rows):
     ]
 
 
-def scales_taken(ends):
-    """How many rows the scales are of, before each round and after the last: 0, or at 4, 8, ..., 512 rows or more."""
-    of, due, found = 0, 4, []
+def scales_taken(ends, first=4, last=512, at_once=64):
+    """How many rows the scales in force are of, before each round and after the last.
+
+    They are taken when there are n = 4, 8, ..., 512 rows or more, and are in force at once up to n = 64, and from
+    n + n / 4 rows on after that.
+    """
+    of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
-        if due <= rows and due <= 512:
-            of = rows
-            while due <= rows:
-                due *= 2
+        if waiting and rows >= waiting[1]:
+            of, waiting = waiting[0], None
+        elif waiting is None and due <= min(rows, last):
+            n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
+            of, waiting = (rows, None) if n <= at_once or rows >= n + n // 4 else (of, (rows, n + n // 4))
+            due = 2 * n
         found.append(of)
     return found
 
@@ -329,18 +335,20 @@ def ridge(K, Phi, past, now, lam):
     return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), [], Phi[past]), lam)
 
 
-def static_experts(Ks, Phi, lo, hi, lams, parts=False):
+def static_experts(Ks, Phi, lo, hi, lams, parts=False, first=1):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
-    Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
-    before plus what a ridge regression with the last kernel says of the differences, the label before, and the mean.
+    Where rounds are made of parts: KAAR with kernel `first` and those after it. Else ridge regressions with each, the
+    label before plus what a ridge regression with the last kernel says of the differences, the label before, and the
+    mean. lams: those of each kernel, or the same for all.
     """
     past, now = np.arange(lo), np.arange(lo, hi)
+    pairs = [(k, K, lam) for k, K in enumerate(Ks) for lam in (lams[k] if isinstance(lams[0], tuple) else lams)]
     if parts:
-        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams if k > 0]
+        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k >= first]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
-    found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K in enumerate(Ks) for lam in lams]
-    steps = [ridge(Ks[-1], Phi - before, past, now, lam) for lam in lams if len(Ks)]
+    found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K, lam in pairs]
+    steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == len(Ks) - 1]
     found += [("differences", -3.0, before[now] + step) for step in steps]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
     return [*found, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
@@ -402,7 +410,8 @@ def mixture_with_experts(
     judge(t, g, known): Delta of the answer to the estimate g in round t, when the labels of so many rounds are known,
         which are at least `known`; None where there is no selection.
     parts: rounds are made of parts, and static experts are KAAR.
-    ridges: the Gram matrices of the ridge regressions; None is restarts alone, [] the last label and the mean.
+    ridges: the Gram matrices of the ridge regressions, or a function of the round that has those of the rows so far;
+        None is restarts alone, [] the last label and the mean.
     ridge_lams: their lams; None is the same.
     later: the logarithm of the prior weight of restarts after the first.
     scored: g by scores, where the loss has some: the whole and, of three ridge kernels, the second stand so too.
@@ -418,7 +427,9 @@ def mixture_with_experts(
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
-        static = [] if ridges is None else static_experts(ridges, Phi, lo, hi, ridge_lams, parts)
+        of_round = ridges(t) if callable(ridges) else ridges
+        first = 0 if callable(ridges) else 1
+        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts, first)
         group = [0 for _ in restarts] + [name for name, _, _ in static]
         by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
         found = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
@@ -446,25 +457,51 @@ def mixture_with_experts(
                 candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
                 candidates += [scored(candidates[0][0])[None]]
-                candidates += [scored(candidates[2][0])[None]] if len(ridges) == 3 else []
+                candidates += [scored(candidates[2][0])[None]] if len(of_round) == 3 else []
             shares_now = shares_of_groups(len(candidates), judged)
             estimates[lo:hi] = sum(w * g for w, g in zip(shares_now, candidates))
             judged.append([judge(t, g[0], max(t, known)) for g in candidates])
     return estimates, weights, shares
 
 
-def ensemble(X, Phi, ends, judge=None, window=None, **settings):
-    """Estimates and weights of every round, from a SALAMI that has learned all with the kernels of the moment."""
-    X, taken = [list(x) for x in X], scales_taken(ends)
+def ensemble(
+    X,
+    Phi,
+    ends,
+    judge=None,
+    kernel=None,
+    exact=512,
+    budget=512,
+    draws=None,
+    columns=False,
+    at_once=64,
+    window=256,
+    **settings,
+):
+    """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
+
+    kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
+    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs, a fourth of it for the smooth of
+    three kernels. columns: the kernel is that of the columns of sparse rows, and is kept.
+    """
+    X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
     estimates, weights, shares = np.zeros_like(Phi), [], []
-    settings = {"lams": (0.05, 0.5), "later": -4.0, "ridge_lams": (0.05, 0.5, 2.0), **settings}
     while len(weights) < len(ends):
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
-        seen = X[: ends[last]]
-        Ks = [gram(kernel, seen, seen) for kernel in kernels_in_force(X, taken[begin])]
-        asked = {"ridges": Ks if window is None else [], "window": window, **settings}
-        G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=begin, **asked)
+        seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
+        kernels = kernels_in_force(X, taken[begin]) if kernel is None else [kernel]
+        Ks = [gram(k, seen, seen) for k in kernels]
+        asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
+        asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 2.0)
+        if taken[begin] >= exact:
+            sizes = [max(1, budget // 4), None, budget] if len(Ks) == 3 else [None if columns else budget]
+            found = [
+                [K] * (last + 1) if m is None else dictionary_grams(k, seen, ends[: last + 1], m, 2 * exact, draws)
+                for k, K, m in zip(kernels, Ks, sizes)
+            ]
+            asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
+        G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[begin:]
@@ -492,6 +529,42 @@ def kors(kernel, X, budget, ridge, beta, draws):
             chances.append(chance)
         sizes.append(len(atoms))
     return atoms, sizes
+
+
+def dictionary_grams(kernel, X, ends, budget, renewal, draws):
+    """Gram matrices of the rows up to each round, each of them projected on the inputs taken up by its time.
+
+    After the round that brings `renewal`, 2 renewal, ... rows a dictionary that is full is cut to its first half: all
+    rows lose what they have in the direction of the others.
+    """
+    V, lo = coordinates(gram(kernel, X, X)), 0
+    basis, atoms, chances, Z, found = [], [], [], [], []
+    for hi in ends:
+        for t in range(lo, hi):
+            z = [b @ V[t] for b in basis]
+            left = V[t] - sum((c * b for c, b in zip(z, basis)), np.zeros(V.shape[1]))
+            k, S = V[atoms] @ V[t], np.diag(1 / np.sqrt(np.array(chances)))
+            inner = S @ V[atoms] @ V[atoms].T @ S + 0.05 * np.eye(len(atoms))
+            r = (V[t] @ V[t] - k @ S @ np.linalg.solve(inner, S @ k)) / 0.05
+            chance = min(1.0, 10 * r / (1 + r))
+            if len(atoms) < budget and draws[t] < chance and left @ left > 1e-4 * (V[t] @ V[t]):
+                atoms.append(t)
+                chances.append(chance)
+                basis.append(left / np.sqrt(left @ left))
+                z.append(np.sqrt(left @ left))
+            Z.append(z)
+        M = np.array([z + [0.0] * (len(basis) - len(z)) for z in Z]).reshape(hi, len(basis))
+        found.append(M @ M.T)
+        lo = hi
+        if hi >= renewal:
+            while renewal <= hi:
+                renewal *= 2
+            if len(atoms) == budget > 1:
+                basis, atoms, chances, Z = (
+                    *(x[: budget // 2] for x in (basis, atoms, chances)),
+                    [z[: budget // 2] for z in Z],
+                )
+    return found
 
 
 def projected_gram(kernel, X, atoms, sizes):

@@ -390,6 +390,11 @@ class Inputs:
         fixed = isinstance(self.store, (DenseStore, SparseStore)) and not isinstance(self.store, DictStore)
         return self.store.width if fixed else None  # type: ignore[union-attr]
 
+    @property
+    def columns_kept(self) -> int | None:
+        """How many columns sparse and dict rows have so far; None for others."""
+        return self.store.width if isinstance(self.store, SparseStore) else None
+
     def parse(self, x: Any) -> Block:
         """One round's rows."""
         if type(self.store) is DenseStore and not self.parts:

@@ -128,6 +128,20 @@ class Nystrom(FeatureMap):
         new._clear()
         return new if recent is None or not count(recent) else new.seen(recent)[1]
 
+    def truncated(self, size: int, rows: int) -> Nystrom:
+        """The first atoms alone, with room for others: the features of a row are the first ones that it had (1).
+
+        rows: how many rows there have been, for the draws of those to come.
+        """
+        new = copy.copy(self)
+        new.atoms, new.size, new.rows = pick(self.atoms, slice(0, size)), size, rows
+        new._inverse = Sheet(self._inverse.view[:size, :size].copy())
+        new._weights = self._weights[:size]
+        assert self._chosen is not None
+        K = new._weights[:, None] * gram(self._chosen, new.atoms, new.atoms) * new._weights
+        new._leverage = Sheet(np.linalg.inv(np.linalg.cholesky(K + self.ridge * np.eye(size))))
+        return new
+
     def _against(self, X: Rows) -> Array:
         assert self._chosen is not None
         return gram(self._chosen, X, widened(self.atoms, X))
@@ -146,7 +160,7 @@ class Nystrom(FeatureMap):
             new._leverage = _bordered(self._leverage, growth.S_rows())
             new._weights = np.append(self._weights, growth.weights)
         if new.full:
-            new._leverage, new._weights = Sheet(np.zeros((0, 0))), np.zeros(0)  # nothing is taken up any more
+            new._leverage = Sheet(np.zeros((0, 0)))  # nothing is taken up any more
         return new
 
     def __repr__(self) -> str:

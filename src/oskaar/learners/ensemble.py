@@ -16,30 +16,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar.arrays import Array
-from oskaar.features import FeatureMap
+from oskaar.features import FeatureMap, Nystrom
 from oskaar.features.standardised_linear import StandardisedLinear
+from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
-from oskaar.inputs import Block, Inputs
+from oskaar.inputs import Inputs
 from oskaar.kernels import Scaled
 from oskaar.learners.base import inputs_for, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
-from oskaar.learners.reading import Reading
-from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
+from oskaar.learners.reading import FIRST, Reading
+from oskaar.learners.relearning import LAST, Relearning
+from oskaar.learners.restarts import KernelRestarts
 from oskaar.learners.selection import SelectedMixture
-from oskaar.learners.settings import maps_of, rate_of_alarms
+from oskaar.learners.settings import rate_of_alarms
 from oskaar.losses import Loss
-from oskaar.rows import MixedRows
+from oskaar.requirements import require_whole
 from oskaar.saved import saved
 from oskaar.schema import Schema
 
 LAMS = (0.05, 0.5)
 """Of restarts."""
 
-RIDGE_LAMS = (0.05, 0.5, 2.0)
-"""Of ridge regressions with each kernel."""
+RIDGE_LAMS = {"smooth": LAMS, "rough": LAMS}
+"""Of ridge regressions with each kernel, where they are not the next ones."""
+
+MORE_LAMS = (0.05, 0.5, 2.0)
+"""Of ridge regressions with other kernels."""
 
 DIFFERENCES = ("kernel", "rough")
 """Kernels with which differences of labels are regressed too."""
@@ -50,8 +55,20 @@ ETA = 0.5
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
 
+EXACT, EXACT_OTHERS = LAST, 1024
+"""Rows at which kernels are replaced by features, where rows are read by the ensemble, and of others."""
+
+BUDGET = 512
+"""Inputs in the dictionaries of kernels by then."""
+
+SMOOTHER = 4
+"""A dictionary has so many times fewer for kernels whose spectrum decays faster."""
+
+WINDOW = 256
+"""Rows of the restarts by then."""
+
 MOST_COLUMNS = 256
-"""Up to so many features the linear kernel is features itself."""
+"""Up to so many features the linear kernel is features itself, and so is the cosine of sparse rows."""
 
 
 @saved("learner/ensemble")
@@ -102,15 +119,21 @@ class Ensemble(OnlineLearner):
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
-        super().__init__(loss, max_bytes, kernel is None, schema)
+        self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
+        exact = [exact_rows(self._budget, most) for most in (EXACT, EXACT_OTHERS)]
+        super().__init__(loss, max_bytes, Relearning(loss, exact[0] if kernel is None else None, exact[1]), schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture]:
         names = tuple(reading.kernels) or ("kernel",)
         asked: list[Any] = [*reading.kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
-        inputs, restarts, sources = self._restarts(asked, names[0], reading.schema)
-        experts = self._experts(inputs, restarts, reading, sources, names)
+        exact = exact_rows(self._budget, EXACT if reading.schema else EXACT_OTHERS)
+        if reading.rows < exact:
+            inputs, restarts, maps = self._on_kernels(asked, names[0], reading.schema)
+        else:
+            inputs, restarts, maps = self._on_features(asked, names, reading)
+        experts = self._experts(inputs, restarts, reading, maps, names, 2 * exact)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
@@ -123,41 +146,48 @@ class Ensemble(OnlineLearner):
             groups.setdefault(group, []).append(place)
         return inputs, SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
 
-    def _restarts(
+    def _on_kernels(
         self, asked: list[Any], name: str, schema: Schema | None
     ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
-        """Inputs, restarts with the first kernel, and a feature map for each kernel if there is a budget."""
-        maps = maps_of(asked, None, self.budget, min(LAMS))
-        if not maps:
-            inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
-            ridge = name if len(asked) > 1 and not self.loss.parts else None
-            return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge), [None] * len(asked)
-        keep = any(m.renews for m in maps)
-        inputs = inputs_for([None] * len(maps), [*maps], self.loss.parts, keep, schema)
-        return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
+        """While rows are few: inputs that keep them all, restarts with the first kernel, and no features."""
+        inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
+        ridge = name if len(asked) > 1 and not self.loss.parts else None
+        return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge), [None] * len(asked)
+
+    def _on_features(
+        self, asked: list[Any], names: Sequence[str], reading: Reading
+    ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
+        """For ever: restarts on the last rows, and features for each kernel."""
+        inputs = inputs_for(asked[:1], [None], self.loss.parts, schema=reading.schema)
+        restarts = KernelRestarts(inputs, list(LAMS), WINDOW, 1)
+        if self.kernel is None and not reading.kernels and (reading.columns or MOST_COLUMNS + 1) <= MOST_COLUMNS:
+            return inputs, restarts, [UnitColumns(2 * MOST_COLUMNS)]
+        sizes = [self._budget if name in DIFFERENCES else max(1, self._budget // SMOOTHER) for name in names]
+        return inputs, restarts, [Nystrom(k, m, ridge=min(LAMS)) for k, m in zip(asked, sizes, strict=True)]
 
     def _experts(
-        self, inputs: Inputs, restarts: Any, reading: Reading, sources: list[FeatureMap | None], names: Any
+        self,
+        inputs: Inputs,
+        restarts: Any,
+        reading: Reading,
+        maps: list[FeatureMap | None],
+        names: Sequence[str],
+        renewal: int,
     ) -> list[Any]:
         """The experts that never restart."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
+        among_restarts = bool(restarts.names) or (self.loss.parts and maps[0] is None)
         linear = _linear(reading)
         if linear is not None and linear.dim <= MOST_COLUMNS:
-            sources = [sources[0], linear, *sources[2:]]
-        parts = self.loss.parts
-        lams = [list(RIDGE_LAMS) for _ in names]
-        if restarts.names:
-            lams[0] = [lam for lam in lams[0] if lam not in LAMS]
+            maps[1] = linear
+        parts, lams = self.loss.parts, [list(RIDGE_LAMS.get(name, MORE_LAMS)) for name in names]
         ridges: list[Any] = [
-            Ridges(inputs, k, sources[k], lams[k], names[k], not parts, names[k] in DIFFERENCES)
-            for k in range(1 if parts else 0, len(sources))  # KAAR with the first kernel is among the restarts
-            if lams[k]
+            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in DIFFERENCES, renewal)
+            for k, name in enumerate(names)
+            if k or not among_restarts
         ]
         return ridges if parts else [*ridges, PastLabels()]
-
-    def _kernels_in_units(self, block: Block) -> int:
-        return 5 if isinstance(block.rows, MixedRows) else 3
 
     def _scored(self, groups: list[str]) -> list[int]:
         """Candidates that also stand as scores, where the loss has some: the whole, and the linear kernel."""
@@ -210,6 +240,18 @@ def _linear(reading: Reading) -> StandardisedLinear | None:
     while not isinstance(units, Scaled):
         units = units.left if hasattr(units, "left") else units.kernel
     return StandardisedLinear(units, reading.features)
+
+
+def exact_rows(budget: int, most: int) -> int:
+    """The number of rows, a power of 2, at which an ensemble with this budget goes over to features.
+
+    >>> exact_rows(256, 512), exact_rows(5, 512), exact_rows(10_000, 1024)
+    (512, 16, 1024)
+    """
+    rows = FIRST
+    while rows < min(2 * budget, most):
+        rows *= 2
+    return rows
 
 
 def named_experts(experts: Any, loss: Loss) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from oskaar import state
 from oskaar.arrays import Array, fit_columns
-from oskaar.features import FeatureMap
+from oskaar.features import FeatureMap, Nystrom
 from oskaar.guards import give_lock
 from oskaar.inputs import Block, Compared, Inputs
 from oskaar.learners.labels import Labels
@@ -53,6 +53,8 @@ class Ridges:
 
     kernel: the place of the kernel among those of the inputs; features: a map in its place.
     name: what the kernel is called; labels: whether a round is one row, with one label.
+    renewal: when there are so many rows, and twice as many, and so on, a dictionary that is full is cut to its first
+        half, and takes up recent inputs in the place of the others.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class Ridges:
         name: str,
         labels: bool,
         differences: bool,
+        renewal: int | None = None,
     ) -> None:
         self.inputs, self.kernel, self.features, self.labels = inputs, kernel, features, labels
+        self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
         kind: Any = ExactSolver if features is None else FeatureSolver
         self.solvers: list[Any] = [kind(lam) for lam in lams]
@@ -102,8 +106,24 @@ class Ridges:
         self.features = pending.features
         if self.differences:
             self.last = pending.targets[-1:]
+        self.rows += len(pending.targets)
+        if self.renewal is not None and self.rows >= self.renewal:
+            self._renew(self.renewal)
 
-    room = UNLIMITED
+    @property
+    def room(self) -> int:
+        """How many rows the next chunk may have: up to the next renewal."""
+        return UNLIMITED if self.renewal is None else self.renewal - self.rows
+
+    def _renew(self, due: int) -> None:
+        """Make room for recent inputs in a dictionary that is full."""
+        while due <= self.rows:
+            due *= 2
+        self.renewal = due
+        if isinstance(self.features, Nystrom) and self.features.full and self.features.budget > 1:
+            kept = self.features.budget // 2
+            self.features = self.features.truncated(kept, self.rows)
+            self.solvers = [solver.truncated(kept) for solver in self.solvers]
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""

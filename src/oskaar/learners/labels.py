@@ -63,7 +63,7 @@ class Labels:
             answers = space.decode_many(without_rounding(G))
             for c, mine in enumerate(found):
                 mine += answers[c * (end - first) :][: stop - first]
-        return np.array([self.losses(mine) for mine in found]).T
+        return np.array([[self.loss(z, y) for z, y in zip(mine, self.ys, strict=True)] for mine in found]).T
 
     def losses(self, answers: list[Any]) -> Array:
         """Delta of each answer."""

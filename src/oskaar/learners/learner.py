@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from oskaar import state
 from oskaar.arrays import Array, batches, fit_columns, reach, spans, without_rounding
@@ -28,16 +27,13 @@ from oskaar.learners.certificate import Certificate
 from oskaar.learners.confidence import Confidence, Residuals
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
-from oskaar.learners.reading import FIRST, Reading, can_change, reading_of
-from oskaar.learners.rescaling import EarlyRounds
+from oskaar.learners.reading import Reading, reading_of
+from oskaar.learners.relearning import Advance, KeptRounds, Relearning
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
 from oskaar.schema import Schema
 from oskaar.solvers.cholesky import PANEL
-
-Rescaled = tuple[Inputs, Estimator, float]
-"""Inputs and an estimator in other units, and the surrogate loss that they would have had."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +70,16 @@ class OnlineLearner(Confidence, Predictor):
     _tickets: Tickets
     _resets = 0
 
-    def __init__(self, loss: Loss, max_bytes: Any = None, rescales: bool = False, schema: Any = None) -> None:
-        """rescales: kernels are the default ones, on rows that are read by a schema (`learners.rescaling`)."""
+    def __init__(
+        self, loss: Loss, max_bytes: Any = None, relearning: Relearning | None = None, schema: Any = None
+    ) -> None:
+        """relearning: when estimators are made of the rounds so far."""
         self.loss = loss
-        self._unread = schema_for(schema, rescales)
+        self._unread = schema_for(schema, relearning is not None and relearning.units is not None)
         self._given_schema = schema
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
-        self._rescales = rescales
+        self._first = relearning
         self.reset()
 
     @abstractmethod
@@ -93,7 +91,7 @@ class OnlineLearner(Confidence, Predictor):
         with self._lock, writing(self):
             self._inputs, self._estimator = self._assemble(Reading(self._unread))
             self._space: Space = self.loss.space()
-            self._early = EarlyRounds() if self._rescales else None
+            self._relearning = self._first
             self._behind = 0.0
             self._resets += 1
             self.rounds = 0
@@ -125,7 +123,8 @@ class OnlineLearner(Confidence, Predictor):
     @property
     def room(self) -> int:
         """How many rows the next chunk may have."""
-        return self._estimator.room if self._early is None else min(self._estimator.room, self._early.until_due)
+        room = self._estimator.room
+        return room if self._relearning is None else min(room, self._relearning.room)
 
     @exclusive
     def commit(self, block: Block, labels: Labels, pending: Pending) -> None:
@@ -318,15 +317,9 @@ class OnlineLearner(Confidence, Predictor):
         if self.max_bytes is None:
             return
         wanted = self._held() + self._estimator.growth(block.n) + self._inputs.size_of(block)
-        if self._early is not None and can_change(block):
-            wanted += self._early.growth(block)
-            if self._early.due == FIRST and self._early.until_due <= block.n:
-                wanted += (self._kernels_in_units(block) - 1) * held(self._estimator)
+        if self._relearning is not None:
+            wanted += self._relearning.growth(block)
         require_space(wanted, self.max_bytes, self._estimator.advice)
-
-    def _kernels_in_units(self, block: Block) -> int:
-        """How many default kernels there are once the units of such rows are known."""
-        return 1
 
     def like_new(self) -> Self:
         """A learner with the same settings that has seen nothing."""
@@ -399,7 +392,7 @@ class OnlineLearner(Confidence, Predictor):
 
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
-        early, rescaled = self._rescaled(block, labels)
+        advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
         kernels = self._inputs.chosen(block)
         residuals = self._residuals_after(happened.predictions, labels.ys)
         with writing(self):
@@ -409,12 +402,7 @@ class OnlineLearner(Confidence, Predictor):
             self._space = labels.space
             self._account(happened)
             self._residuals = residuals
-            self._early = early
-            if rescaled is not None:
-                self._inputs, self._estimator, paid = rescaled
-                self._behind = self.surrogate_loss - self._drift - paid
-            if early is None and self._inputs.schema is not None:
-                self._inputs.schema = self._inputs.schema.at_last()
+            self._take(advance)
             if ticket is not None:
                 self._tickets.close(ticket)
 
@@ -426,30 +414,28 @@ class OnlineLearner(Confidence, Predictor):
         self._gap += happened.gap
         self._drift += happened.drift
 
-    def _rescaled(self, block: Block, labels: Labels) -> tuple[EarlyRounds | None, Rescaled | None]:
-        """The rounds that wait for units; where it is time, all learned again in the units of all rows."""
-        if self._early is None or not can_change(block):
-            return None, None
-        early = self._early.with_rounds(block, labels)
-        if early.until_due > 0:
-            return early, None
-        return early.later(), self._learned_again(early, labels.space)
-
-    def _learned_again(self, early: EarlyRounds, space: Space) -> Rescaled | None:
-        """All rounds learned as their rows are read now; None where nothing has changed."""
-        block, ends, ys = early.everything()
-        reading, before = reading_of(block), self._inputs.schema
-        if not reading.kernels and reading.schema is not None and before is not None and reading.schema.like(before):
+    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | None:
+        """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
+        before, columns = self._inputs.schema, self._inputs.columns_kept
+        if self._relearning is None or not self._relearning.units:
+            inputs, estimator = self._assemble(Reading(rows=kept.rows, columns=columns))
+            inputs.schema = before
+            return inputs, estimator
+        reading = reading_of(kept.block(0, kept.rows))
+        unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
+        if unchanged and not reading.kernels and kept.rows < self._relearning.last:
             return None
-        inputs, estimator = self._assemble(reading)
-        start, paid = 0, 0.0
-        while start < len(ends):
-            first, stop = reach(ends, start, estimator.room)
-            chunk = inputs.part(block, first, int(ends[stop - 1]))
-            labels = Labels(self.loss, space, ys[start:stop], ends[start:stop] - first, known=True)
-            paid += _follow(inputs, estimator, chunk, labels)
-            start = stop
-        return inputs, estimator, paid
+        return self._assemble(replace(reading, rows=kept.rows, columns=columns))
+
+    def _take(self, advance: Advance) -> None:
+        """Write down what was learned again; an estimator that has learned all takes over."""
+        advance.write()
+        self._relearning = advance.after
+        if advance.finished is not None:
+            self._inputs, self._estimator = advance.finished.inputs, advance.finished.estimator
+            self._behind = self.surrogate_loss - self._drift - advance.finished.paid
+        if self._inputs.schema is not None and (advance.after is None or not advance.after.units):
+            self._inputs.schema = self._inputs.schema.at_last()
 
     def _public(self, G: Array) -> Array:
         G = self._space.full(fit_columns(G, self._space.p))
@@ -466,6 +452,9 @@ class OnlineLearner(Confidence, Predictor):
             state.require_number(getattr(self, name), name)
         state.require(self._incomplete is False and self._memo is None, "it was stopped in the middle of a round")
         self._estimator.check_state(self._inputs, self._space, self.rounds)
+        if self._relearning is not None:
+            state.require_kind(self._relearning, Relearning, "the relearning")
+            self._relearning.check_state()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_memo": None}
@@ -484,23 +473,6 @@ def _gaps(labels: Labels, answers: list[Any], G: Array, regrets: Array) -> float
     rounds = zip(labels.spaces, labels.spaces[1:], answers, labels.ys, G, strict=False)
     gaps = [after.gap(z, y, g[: before.p]) for before, after, z, y, g in rounds]
     return float(np.minimum(gaps, np.maximum(regrets, 0.0)).sum())
-
-
-def _follow(inputs: Inputs, estimator: Estimator, chunk: Block, labels: Labels) -> float:
-    """Learn rounds whose answers were given already; the surrogate loss that they would have had."""
-    try:
-        pending = estimator.forecast_chunk(chunk, labels)
-    except LinAlgError:
-        if len(labels.ys) > 1:
-            paid = 0.0
-            for (lo, hi), y in zip(labels.rows, labels.ys, strict=True):
-                one = Labels(labels.loss, labels.space, [y], [hi - lo], known=True)
-                paid += _follow(inputs, estimator, chunk.part(lo, hi), one)
-            return paid
-        pending = estimator.observe(estimator.forecast(chunk, labels.space), labels)
-    inputs.append(chunk)
-    estimator.commit(pending)
-    return _total(labels.surrogate_losses(pending.G))
 
 
 def _require_parts(parts: int, rows: int, where: str = "") -> None:

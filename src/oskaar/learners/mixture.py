@@ -129,7 +129,7 @@ class PendingMixture:
     G: Array = field(default_factory=lambda: np.zeros((0, 0)))
     births: Any = None
     current: Any = None
-    """Estimates of the present round: of restarts, (S, n, p) by kind; of experts (K, n, p); of the whole (n, p)."""
+    """Estimates of the present round: of restarts (J, S, n, p); of experts (K, n, p); of the whole (n, p)."""
     logs: list[Array] = field(default_factory=list)
     """By round, logarithms (1 + K,) of the weight of all restarts together and of each expert."""
     means: list[Array] = field(default_factory=list)
@@ -286,7 +286,7 @@ class Mixture:
         """The estimate of round i, from the weights after the rounds before it."""
         lo, hi = pending.rows[i]
         pending.births = births = self.restarts.births_of(pending.restarts, i)
-        restarts = [self._inside(E, space) for E in self.restarts.estimates(pending.restarts, i)]
+        restarts = self._inside(_kinds(self.restarts.estimates(pending.restarts, i)), space)
         experts = pending.E[:, lo:hi, : space.p]
         if self.restarts.names:
             experts = _stacked([self.restarts.ridges(pending.restarts, i), experts], hi - lo)
@@ -297,7 +297,8 @@ class Mixture:
         if len(experts):
             shares, _ = softmax(np.append(mass, expert_logs))
             q = max(mean.shape[1], experts.shape[2])
-            whole = shares[0] * fit_columns(mean, q) + fit_columns(np.tensordot(shares[1:], experts, axes=1), q)
+            others = (shares[1:] @ experts.reshape(len(experts), -1)).reshape(experts.shape[1:])
+            whole = shares[0] * fit_columns(mean, q) + fit_columns(others, q)
         pending.current = restarts, experts, whole
         pending.logs.append(np.append(mass, expert_logs))
         pending.means.append(mean)
@@ -308,7 +309,7 @@ class Mixture:
         Phi, space = labels.targets(i), labels.spaces[i + 1]
         restarts, experts, whole = pending.current
         G = fit_columns(whole, Phi.shape[1])
-        losses = np.array([_loss(self._charged(E, G), Phi, space) for E in restarts])
+        losses = _loss(self._charged(restarts, G), Phi, space)
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
         weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
         pending.weights = weights
@@ -344,17 +345,22 @@ def softmax(logs: Array) -> tuple[Array, float]:
     return normalised, float(top + np.log(mass))
 
 
-def _mean(weights: Array, experts: list[Array]) -> Array:
-    """The mean (n, p) of estimates (S, n, p) of each kind."""
-    means = [E.transpose(1, 2, 0) @ p for p, E in zip(weights, experts, strict=True)]
-    mean: Array = np.add.reduce(means) if len(means) > 1 else means[0]
+def _kinds(estimates: list[Array]) -> Array:
+    """(J, S, n, p) of J kinds of restarts."""
+    return np.stack(estimates) if len(estimates) > 1 else estimates[0][None]
+
+
+def _mean(weights: Array, restarts: Array) -> Array:
+    """The mean (n, p) of estimates (J, S, n, p) with weights (J, S)."""
+    J, S, n, p = restarts.shape
+    mean: Array = restarts.reshape(J * S, n, p).transpose(1, 2, 0) @ weights.ravel()
     return mean
 
 
 def _loss(E: Array, Phi: Array, space: Space) -> Array:
-    """The loss (S,) of estimates (S, n, p): the mean over rows of |phi - g|^2."""
+    """The losses (...) of estimates (..., n, p): the mean over rows of |phi - g|^2."""
     errors = space.squared_norms(Phi - fit_columns(E, Phi.shape[1]))
-    return errors[:, 0] if len(Phi) == 1 else errors.sum(axis=1) / len(Phi)
+    return errors[..., 0] if len(Phi) == 1 else errors.sum(axis=-1) / len(Phi)
 
 
 def _stacked(estimates: list[Array], rows: int) -> Array:

@@ -19,6 +19,7 @@ from oskaar.learners.estimators import kaar_for
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.merging import learn_batch, merge, prepared, require_other, subtract
 from oskaar.learners.reading import Reading
+from oskaar.learners.relearning import units_of_rows
 from oskaar.losses import Loss
 from oskaar.saved import saved
 from oskaar.schema import Schema
@@ -66,7 +67,8 @@ class OSKAAR(OnlineLearner):
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         self.kernel, self.lam, self.shifted, self.features, self.budget = kernel, lam, shifted, features, budget
-        super().__init__(require_loss(loss), max_bytes, kernel is None and features is None, schema)
+        relearning = units_of_rows(require_loss(loss)) if kernel is None and features is None else None
+        super().__init__(require_loss(loss), max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Any]:
         kernel = reading.first or self.kernel

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 import numpy as np
 
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel, default_kernels
-from oskaar.rows import MixedRows, joined
-from oskaar.schema import Schema, tables
+from oskaar.rows import MixedRows
+from oskaar.schema import Schema
 
 FIRST = 4
 """With fewer rows there are no units."""
@@ -21,11 +20,14 @@ class Reading:
     """A schema, and the default kernels by name; none before there are units, and for rows that have none.
 
     features: as how many features the numbers of a row count.
+    rows: how many rows it is of; columns: how many columns sparse rows have by then.
     """
 
     schema: Schema | None = None
     kernels: dict[str, Kernel] = field(default_factory=dict)
     features: int | None = None
+    rows: int = 0
+    columns: int | None = None
 
     @property
     def first(self) -> Kernel | None:
@@ -36,15 +38,6 @@ class Reading:
 def can_change(block: Block) -> bool:
     """Whether rows may be read anew, or have units to be told."""
     return block.raw is not None or isinstance(block.rows, (np.ndarray, MixedRows))
-
-
-def all_rows(blocks: list[Block]) -> Block:
-    """The rows of several blocks as one: as they came, where a schema has read them."""
-    schema, n = blocks[-1].schema, sum(block.n for block in blocks)
-    if blocks[-1].raw is None:
-        return Block(reduce(joined, [block.rows for block in blocks]), n, schema=schema)
-    table = tables.joined([block.raw for block in blocks])
-    return Block(table, n, schema=schema)
 
 
 def reading_of(block: Block, least: int = FIRST) -> Reading:
@@ -72,8 +65,3 @@ def read_whole(inputs: Inputs, block: Block) -> tuple[Block, Reading]:
     schema = reading.schema.at_last()
     read = Inputs(*inputs.kernels, parts=inputs.parts, schema=schema).part(block, 0, block.n)
     return read, replace(reading, schema=schema)
-
-
-def kept(block: Block) -> Block:
-    """A block as it is kept to be read anew: as it came, or in memory of its own."""
-    return replace(block, rows=None) if block.raw is not None else replace(block, rows=block.rows.copy())

@@ -28,6 +28,7 @@ from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.reading import Reading
+from oskaar.learners.relearning import units_of_rows
 from oskaar.learners.restarts import FeatureRestarts, GeometricKernelRestarts, KernelRestarts, Restarts
 from oskaar.learners.settings import (
     grid_of,
@@ -117,7 +118,8 @@ class SALAMI(OnlineLearner):
         self.rate = rate_of(eta, self._projects, self.kernels, bound)
         self.false_alarms = rate_of_alarms(false_alarms)
         rescales = features is None and any(k is None for k in self.kernels)
-        super().__init__(require_loss(loss), max_bytes, rescales, schema)
+        relearning = units_of_rows(require_loss(loss)) if rescales else None
+        super().__init__(require_loss(loss), max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture]:
         asked = [reading.first if k is None else k for k in self.kernels]

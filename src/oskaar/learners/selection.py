@@ -29,6 +29,9 @@ from oskaar.saved import saved
 PRIOR = -3.0
 """The logarithm of the prior share of a group."""
 
+AT_ONCE = 2**18
+"""Products that are formed at once."""
+
 MARKS = 2.0**25 * np.pi
 """Estimates are judged to 1 / MARKS, about 1e-8; irrational, so that no fraction lies half way between two marks."""
 
@@ -51,6 +54,13 @@ class Selection:
         """The shares in the next round."""
         shares: Array = _shares(self.sums[None], self.squares[None], np.array([self.largest]))[0]
         return shares
+
+    def updated(self, losses: Array) -> Selection:
+        """After a round with these losses (candidates,)."""
+        d, other = losses[0] - losses, Selection(len(losses))
+        other.sums, other.squares = self.sums + d, self.squares + d**2
+        other.largest = max(self.largest, float(losses.max()))
+        return other
 
     def after(self, losses: Array) -> tuple[Array, Selection]:
         """The shares in each of some rounds whose losses were (rounds, candidates), and the selection after them."""
@@ -114,7 +124,7 @@ class SelectedMixture:
     def observe(self, pending: PendingSelection, labels: Labels) -> PendingSelection:
         """Judge the candidates of a round."""
         self.mixture.observe(pending.inner, labels)
-        pending.selection = self.selection.after(self._losses(pending.candidates, labels))[1]
+        pending.selection = self.selection.updated(self._losses(pending.candidates, labels)[0])
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingSelection:
@@ -159,11 +169,17 @@ class SelectedMixture:
         restarts = np.concatenate([fit_columns(G, p) for G in inner.means])
         experts = np.concatenate([fit_columns(E, p) for E in inner.each], axis=1)
         members = np.concatenate([restarts[None], experts])
-        logs = np.array(inner.logs)
-        everyone = list(range(logs.shape[1]))
-        found = [_mean(_softmax(logs[:, group]), members[group]) for group in [everyone, *self.groups]]
+        found = _means(self._within(np.array(inner.logs)), members)
         scores: list[Any] = [self.loss.scored(found[i]) for i in self.scored]
-        return np.stack([*found, *scores])
+        return np.concatenate([found, *(G[None] for G in scores)]) if scores else found
+
+    def _within(self, logs: Array) -> Array:
+        """The weights (1 + groups, rounds, members) of all members, and of those of each group among themselves."""
+        others = np.full((1 + len(self.groups), 1, logs.shape[1]), -np.inf)
+        others[0] = 0.0
+        for i, group in enumerate(self.groups, 1):
+            others[i, 0, group] = 0.0
+        return _softmax(logs + others)
 
     def _losses(self, candidates: Array, labels: Labels) -> Array:
         """Delta (rounds, C) of the answer of each candidate."""
@@ -177,6 +193,16 @@ def _mean(shares: Array, estimates: Array) -> Array:
     """
     mean: Array = np.add.reduce(np.multiply(shares.T[:, :, None], estimates, order="C"), axis=0)
     return mean
+
+
+def _means(weights: Array, members: Array) -> Array:
+    """`_mean` (C, rounds, p) with each of the weights (C, rounds, K) of members (K, rounds, p); others weigh 0."""
+    if weights.size * members.shape[2] > AT_ONCE:
+        return np.stack([_mean(w, members) for w in weights])
+    means: Array = np.add.reduce(
+        np.multiply(weights.transpose(2, 0, 1)[..., None], members[:, None], order="C"), axis=0
+    )
+    return means
 
 
 def _rounded(G: Array) -> Array:
@@ -199,6 +225,6 @@ def _shares(sums: Array, squares: Array, largest: Array) -> Array:
 
 def _softmax(logs: Array) -> Array:
     """Weights that add up to 1 in each row."""
-    weights: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights: Array = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
     return weights

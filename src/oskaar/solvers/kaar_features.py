@@ -207,6 +207,15 @@ class FeatureSolver:
         new.S = update.updated
         return new
 
+    def truncated(self, dim: int) -> FeatureSolver:
+        """The same learner on the first features alone, for all its rows: R and Theta have it in their first rows."""
+        S, D, p = self._folded(self.pending.Z[:0]), self.dim, self.targets
+        R, Theta, total = S[:dim, :dim], S[:dim, D : D + p], _divided(S, S[:, D + p :])[:dim]
+        new = FeatureSolver(self.lam)
+        new.shifted, new.rounds = self.shifted, self.rounds
+        new._adopt(np.asfortranarray(np.concatenate([R, Theta, np.triu(R) @ total], axis=1)))
+        return new
+
     # ---------------------------------------------------------------- inside
 
     def _forecast_row(self, Z: Array) -> FeatureForecast:

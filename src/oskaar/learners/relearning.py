@@ -1,0 +1,294 @@
+r"""Learning all rounds again with other kernels or features, a few rows at a time, while the learner goes on.
+
+A learner without a kernel of its own compares features in units of their spread over the rows so far, and reads
+rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 512 rows; with fewer than 4 the
+schema alone is. An ensemble goes over from kernels to features when there are many rows. These are the same step.
+When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
+again, some at each round, and those that come meanwhile. It takes the place of the present one when there are
+n + n / 4 rows; up to 64 rows at once.
+
+How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
+losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
+present estimator, plus what was paid less what it would have paid (`Underway.paid`).
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from oskaar import state
+from oskaar.arrays import reach
+from oskaar.inputs import Block, Inputs
+from oskaar.learners.estimators import Estimator
+from oskaar.learners.labels import Labels
+from oskaar.learners.reading import FIRST, can_change
+from oskaar.losses import Loss, Space
+from oskaar.rows import count, joined, nbytes, pick
+from oskaar.saved import saved
+from oskaar.schema import Schema, tables
+
+LAST = 512
+"""Units are taken at 4, 8, ... rows, up to so many."""
+
+AT_ONCE = 64
+"""So many rows are learned again in one round."""
+
+PER_ROW = 128
+"""Bytes that keeping a row takes beside its numbers."""
+
+Assemble = Callable[["KeptRounds"], tuple[Inputs, Estimator] | None]
+"""From the rounds so far to the inputs and the estimator that come next, which have seen nothing; None: no others."""
+
+
+@saved("learner/kept-rounds")
+class KeptRounds:
+    """Rounds as they came. A value; `with_rounds` adds.
+
+    >>> from oskaar.losses import ZeroOne
+    >>> labels = Labels(ZeroOne("ab"), ZeroOne("ab").space(), ["a", "b"], [1, 2])
+    >>> kept = KeptRounds().with_rounds(Block(np.array([[1.0], [3.0]]), 2), labels)
+    >>> kept.rows, kept.block(1, 2).rows.tolist(), kept.ys
+    (2, [[3.0]], ['a', 'b'])
+    """
+
+    def __init__(self) -> None:
+        self.ys: list[Any] = []
+        self.ends: list[int] = []
+        self._blocks: list[Any] = []
+        self._starts: list[int] = []
+        self._names: dict[Any, int] | None = None
+        self._schema: Schema | None = None
+        self._columns: list[Any] | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.ends[-1] if self.ends else 0
+
+    def with_rounds(self, block: Block, labels: Labels) -> KeptRounds:
+        """These rounds too: as they came before a schema read them, or in memory of their own."""
+        other = KeptRounds()
+        other.ys = self.ys + labels.ys
+        other.ends = self.ends + [self.rows + int(end) for end in labels.ends]
+        other._blocks = [*self._blocks, block.rows.copy() if block.raw is None else block.raw]
+        other._starts, other._names = [*self._starts, self.rows], block.names
+        other._schema, other._columns = block.schema, self._columns or block.columns
+        return other
+
+    def block(self, lo: int, hi: int) -> Block:
+        """Rows lo..hi-1, to be read by `Inputs.part`."""
+        first, last = bisect_right(self._starts, lo) - 1, bisect_right(self._starts, hi - 1)
+        parts = [
+            _some(rows, max(lo - start, 0), min(hi - start, _size(rows)))
+            for rows, start in zip(self._blocks[first:last], self._starts[first:last], strict=True)
+        ]
+        names = None if _raw(parts[-1]) else self._names
+        return Block(_all_of(parts), hi - lo, names, None, self._schema, self._columns)
+
+
+@saved("learner/underway")
+@dataclass(frozen=True)
+class Underway:
+    """The next inputs and estimator, and how far they are.
+
+    swap: when there are so many rows, they take over; known: the rounds that had come when they were made.
+    space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
+    """
+
+    inputs: Inputs
+    estimator: Estimator
+    swap: int
+    known: int
+    space: Space
+    learned: int = 0
+    paid: float = 0.0
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What is to be written down with a round: the relearning after it, an estimator that takes over, or a chunk."""
+
+    after: Relearning | None
+    finished: Underway | None = None
+    chunk: tuple[Underway, Block, Any] | None = None
+
+    def write(self) -> None:
+        """Learn the chunk."""
+        if self.chunk is not None:
+            underway, block, pending = self.chunk
+            underway.inputs.append(block)
+            underway.estimator.commit(pending)
+
+
+@saved("learner/relearning")
+class Relearning:
+    """The rounds so far, when the next estimator is made of them, and the one that is under way.
+
+    A value, but for the estimator under way, which `Advance.write` changes.
+
+    loss: for labels.
+    units: where rows can be read anew, an estimator is made at 4, 8, ..., so many rows; None is never.
+    others: of other rows when there are so many, a power of 2; None is never.
+    """
+
+    def __init__(self, loss: Loss, units: int | None = None, others: int | None = None) -> None:
+        self.loss, self.units, self.others = loss, units, others
+        self.due, self.last = (1, units) if units else (others or 0, others or 0)
+        self.rounds = KeptRounds()
+        self.underway: Underway | None = None
+
+    @property
+    def room(self) -> int:
+        """Rows that may come until something has to be done."""
+        return (self.due if self.underway is None else self.underway.swap) - self.rounds.rows
+
+    def after(self, block: Block, labels: Labels, assemble: Assemble) -> Advance:
+        """When these rounds have come. Changes nothing."""
+        if self.units and not can_change(block):
+            if not self.others:
+                return Advance(None)
+            return self._with(units=None, due=self.others, last=self.others).after(block, labels, assemble)
+        rounds = self.rounds.with_rounds(block, labels)
+        new = self._with(rounds=rounds)
+        if self.underway is None:
+            return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
+        done, left = new._learned_rows(self.underway), max(self.underway.swap - rounds.rows, 0)
+        aim = min(done + -(-(self.underway.swap - done) // (left + 1)), rounds.rows) if left else rounds.rows
+        underway, chunk = new._towards(self.underway, aim)
+        if left:
+            return Advance(new._with(underway=underway), chunk=chunk)
+        return Advance(new._with(underway=None) if new.due <= new.last else None, underway, chunk)
+
+    def growth(self, block: Block) -> int:
+        """An upper bound of the memory that a block takes here."""
+        kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
+        if self.underway is None:
+            return kept
+        left = self.underway.swap - self.rounds.rows
+        rows = self.underway.swap - self._learned_rows(self.underway)
+        return kept + self.underway.estimator.growth(block.n * rows // max(left, 1) + 1)
+
+    def check_state(self) -> None:
+        """Refuse a relearning from a file that no learner could have."""
+        rounds = self.rounds
+        state.require_kind(rounds, KeptRounds, "the rounds kept")
+        state.require(
+            len(rounds.ys) == len(rounds.ends) and len(rounds._blocks) == len(rounds._starts), "kept rounds"
+        )
+        sizes = [_size(rows) for rows in rounds._blocks]
+        state.require(rounds._starts == [sum(sizes[:i]) for i in range(len(sizes))], "where kept rounds start")
+        state.require(sum(sizes) == rounds.rows, "as many rows as rounds end with")
+        state.require_count(self.due, "the rows at which units are taken")
+        if self.underway is not None:
+            state.require_kind(self.underway, Underway, "the estimator under way")
+            state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
+            self.underway.estimator.check_state(self.underway.inputs, self.underway.space, self.underway.learned)
+
+    # ---------------------------------------------------------------- inside
+
+    def _with(self, **changes: Any) -> Relearning:
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
+
+    def _begun(self, space: Space, assemble: Assemble) -> Advance:
+        """Make the next estimator; where there are few rows, or too many for the time, it takes over at once."""
+        rows = self.rounds.rows
+        n = min(1 << (rows.bit_length() - 1), self.last)
+        later = self._with(due=rows + 1 if rows < FIRST else 2 * n)
+        after, made = (later if later.due <= self.last else None), assemble(self.rounds)
+        if made is None:
+            return Advance(after)
+        underway = Underway(*made, n + n // 4, len(self.rounds.ys), space)
+        if n > AT_ONCE and rows < underway.swap:
+            return Advance(later._with(underway=underway))
+        while underway.learned < len(self.rounds.ys):
+            underway = self._learn(underway, rows)
+        return Advance(after, underway)
+
+    def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
+        """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
+
+        One chunk, at the pace of a loop, is only forecast here. Where there are several a copy learns them.
+        """
+        try:
+            block, labels = self._next(underway, aim)
+            if self._learned_rows(underway) + block.n >= aim:
+                pending = underway.estimator.forecast_chunk(block, labels)
+                return _after(underway, labels, pending), (underway, block, pending)
+        except LinAlgError:
+            pass
+        underway = copy.deepcopy(underway)
+        while self._learned_rows(underway) < aim:
+            underway = self._learn(underway, aim)
+        return underway, None
+
+    def _learned_rows(self, underway: Underway) -> int:
+        return self.rounds.ends[underway.learned - 1] if underway.learned else 0
+
+    def _next(self, underway: Underway, aim: int) -> tuple[Block, Labels]:
+        """The rounds to learn next: up to the one with row `aim`, as many as the estimator takes at a time.
+
+        Rounds that had come when the estimator was made are in the space of that time.
+        """
+        first, kept = underway.learned, self.rounds
+        known = first < underway.known
+        lo, stop = reach(kept.ends[: underway.known if known else None], first, underway.estimator.room)
+        while stop > first + 1 and kept.ends[stop - 2] >= aim:
+            stop -= 1
+        ends = np.array(kept.ends[first:stop], dtype=np.intp) - lo
+        labels = Labels(self.loss, underway.space, kept.ys[first:stop], ends, known=known)
+        block = kept.block(lo, kept.ends[stop - 1])
+        return underway.inputs.part(block, 0, block.n), labels
+
+    def _learn(self, underway: Underway, aim: int) -> Underway:
+        """Learn a chunk now, or a round of it where rounding makes the chunk singular."""
+        block, labels = self._next(underway, aim)
+        try:
+            pending = underway.estimator.forecast_chunk(block, labels)
+        except LinAlgError:
+            known = underway.learned < underway.known
+            labels = Labels(self.loss, underway.space, labels.ys[:1], labels.ends[:1], known=known)
+            block = underway.inputs.part(block, 0, int(labels.ends[0]))
+            pending = underway.estimator.observe(underway.estimator.forecast(block, underway.space), labels)
+        underway.inputs.append(block)
+        underway.estimator.commit(pending)
+        return _after(underway, labels, pending)
+
+
+def units_of_rows(loss: Loss) -> Relearning:
+    """For kernels in units of the first rows."""
+    return Relearning(loss, LAST)
+
+
+def _after(underway: Underway, labels: Labels, pending: Any) -> Underway:
+    paid = underway.paid + float(labels.surrogate_losses(pending.G).sum())
+    return replace(underway, space=labels.space, learned=underway.learned + len(labels.ys), paid=paid)
+
+
+def _raw(rows: Any) -> bool:
+    """Whether rows are as they came, before a schema read them."""
+    return isinstance(rows, (tables.Records, tables.Columns))
+
+
+def _size(rows: Any) -> int:
+    return int(rows.n) if _raw(rows) else count(rows)
+
+
+def _some(rows: Any, lo: int, hi: int) -> Any:
+    return rows.part(lo, hi) if _raw(rows) else pick(rows, slice(lo, hi))
+
+
+def _all_of(parts: list[Any]) -> Any:
+    """The rows of several blocks, the last of which has all columns."""
+    if len(parts) == 1:
+        return parts[0]
+    return tables.joined(parts) if _raw(parts[-1]) else reduce(joined, parts)

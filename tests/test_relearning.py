@@ -1,0 +1,207 @@
+"""The ensemble for ever: kernels, then features; what is learned again a few rows at a time; dictionaries renewed."""
+
+import naive
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import oskaar
+from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
+from oskaar.features import Nystrom
+from oskaar.inputs import as_rounds
+from oskaar.solvers.kaar_features import FeatureSolver
+from oskaar.splitmix import uniforms
+
+LOSS = losses.ZeroOne(3)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_restarts():
+    """Restarts on the last 20 rows: what holds of them holds of 256."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("oskaar.learners.ensemble.WINDOW", 20)
+        yield
+
+
+def stream(n, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, [int(x[0] > 0) + int(x[1] > 0.5) for x in X]
+
+
+def steady(g):
+    return np.round(np.asarray(g) * 2**25 * np.pi) / (2**25 * np.pi)
+
+
+def judge(ys):
+    return lambda t, g, known: LOSS(LOSS.decode_many(steady(g)[None])[0], ys[t])
+
+
+def in_turn(learner, xs, ys):
+    found = []
+    for x, y in zip(as_rounds(xs), ys):
+        found.append(learner.estimate(x))
+        learner.learn_one(x, y)
+    return found
+
+
+MODES = {
+    "numbers": (None, np.asarray, {}),
+    "a kernel": (kernels.Gaussian(2.0) + 1.0, np.asarray, {"kernel": lambda x, y: naive.gaussian(x, y, 2.0) + 1}),
+    "sparse": (None, csr_array, {"kernel": lambda x, y: naive.cosine(x, y) + 1, "columns": True}),
+    "objects": (kernels.Pairwise(naive.linear), lambda X: [tuple(x) for x in X], {"kernel": naive.linear}),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("n", "budget", "exact"), [(70, 8, 16), (40, 3, 8)])
+def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact):
+    """Kernels up to `exact` rows, then features whose dictionaries are renewed at 2, 4, ... times as many."""
+    X, ys = stream(n)
+    kernel, rows, settings = MODES[mode]
+    settings = {"exact": exact, "budget": budget, "draws": uniforms(0, 0, n), "window": 20, **settings}
+    G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, n + 1)), judge(ys), **settings)
+    make = lambda: Ensemble(LOSS, kernel, budget=budget)  # noqa: E731
+    np.testing.assert_allclose(in_turn(make(), rows(X), ys), G, atol=1e-8)
+    np.testing.assert_allclose(replay(make(), rows(X), ys).estimates, G, atol=1e-8)
+
+
+def test_rounds_of_parts_on_features_are_the_definition(rng):
+    sizes = rng.integers(1, 6, size=18)
+    rounds, loss = [rng.normal(size=(n, 2)) for n in sizes], losses.PerRow(LOSS)
+    ys = [[int(x[0] > 0) for x in X] for X in rounds]
+    ends, draws = np.cumsum(sizes).tolist(), uniforms(0, 0, int(sizes.sum()))
+    Phi = np.vstack([loss.embed(y) for y in ys])
+    G, _, _ = naive.ensemble(np.vstack(rounds), Phi, ends, parts=True, exact=8, budget=4, draws=draws, window=20)
+    np.testing.assert_allclose(np.vstack(in_turn(Ensemble(loss, budget=4), rounds, ys)), G, atol=1e-8)
+    np.testing.assert_allclose(np.vstack(replay(Ensemble(loss, budget=4), rounds, ys).estimates), G, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def slowly():
+    """16 inputs: units of 32 rows are in force, on features, from 40 on, where only 4 rows are learned at once."""
+    X, ys = stream(46)
+    settings = {"exact": 32, "budget": 16, "draws": uniforms(0, 0, len(X)), "at_once": 4, "window": 20}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("oskaar.learners.relearning.AT_ONCE", 4)
+        yield X, ys, naive.ensemble(X, LOSS.embed_many(ys), list(range(1, len(X) + 1)), judge(ys), **settings)[0]
+
+
+@pytest.mark.parametrize("chunks", [[46], [1] * 46, [33, *[1] * 6, 7], [38, *[1] * 8]])
+def test_what_is_under_way_changes_no_estimate(slowly, chunks):
+    """At any pace: in one stream, in turn, or both."""
+    X, ys, G = slowly
+    learner, lo = Ensemble(LOSS, budget=16), 0
+    for n in chunks:
+        if n == 1:
+            np.testing.assert_allclose(learner.estimate(X[lo]), G[lo], atol=1e-8)
+            learner.learn_one(X[lo], ys[lo])
+        else:
+            found = replay(learner, X[lo : lo + n], ys[lo : lo + n]).estimates
+            np.testing.assert_allclose(found, G[lo : lo + n], atol=1e-8)
+        lo += n
+
+
+def test_rows_are_learned_again_some_at_each_round(slowly):
+    """About as many as there are over the rounds that there are."""
+    X, ys, _ = slowly
+    learner, learned = Ensemble(LOSS, budget=16), []
+    learner.partial_fit(X[:32], ys[:32])
+    for x, y in zip(X[32:40], ys[32:40]):
+        learned.append(learner._relearning.underway.learned)
+        learner.learn_one(x, y)
+    assert learned[0] == 0
+    assert max(np.diff(learned)) <= 8
+    assert learner._relearning is None
+    assert learner._mixture.restarts.window == 20
+
+
+@pytest.mark.parametrize("stop", [31, 32, 33, 36, 39, 40])
+def test_a_run_is_resumed_while_something_is_under_way(slowly, stop):
+    X, ys, _ = slowly
+    learner = Ensemble(LOSS, budget=16)
+    learner.learn_many(X[:stop], ys[:stop])
+    resumed = oskaar.from_bytes(learner.to_bytes())
+    for each in (learner, resumed):
+        each.learn_many(X[stop:], ys[stop:])
+    for x in X[:3]:
+        np.testing.assert_array_equal(learner.estimate(x), resumed.estimate(x))
+    assert learner.expert_weights() == resumed.expert_weights()
+    assert learner.certificate() == resumed.certificate()
+
+
+@pytest.mark.parametrize("learn", ["learn_many", "partial_fit"])
+@pytest.mark.parametrize("stop", [32, 35, 39])
+def test_an_error_while_something_is_under_way_leaves_no_trace(slowly, learn, stop, monkeypatch):
+    X, ys, _ = slowly
+    learner = Ensemble(LOSS, budget=16)
+    learner.learn_many(X[:stop], ys[:stop])
+    state = learner.to_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr("oskaar.learners.relearning._after", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            getattr(learner, learn)(X[stop : stop + 1], ys[stop : stop + 1])
+    assert learner.to_bytes() == state
+    learner.learn_many(X[stop:], ys[stop:])
+    assert learner.rounds == len(X)
+
+
+@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
+def test_units_under_way_are_the_definition(make):
+    """Units of 128 rows are in force from 160 on, at any pace."""
+    X, ys = stream(165)
+    Phi = LOSS.embed_many(ys)
+    learner = make(LOSS)
+    before = in_turn(learner, X, ys)
+    np.testing.assert_allclose(replay(make(LOSS), X, ys).estimates, before, atol=1e-9)
+    smooth = kernels.standardised_kernels(X[:128])[0]
+    whole = replay(make(LOSS, smooth), X, ys).estimates
+    np.testing.assert_allclose(before[160:], whole[160:], atol=1e-9)
+    assert np.abs(before[159] - whole[159]).max() > 1e-6
+    assert np.isclose(learner.surrogate_loss, ((Phi - np.array(before)) ** 2).sum())
+    if make is OSKAAR:
+        certificate = learner.certificate()
+        assert certificate.surrogate_loss <= certificate.surrogate_bound
+
+
+@pytest.mark.parametrize("rows", [np.asarray, csr_array], ids=["numbers", "sparse"])
+def test_memory_does_not_grow(rows):
+    X, ys = stream(500)
+    learner = Ensemble(LOSS, budget=8)
+    learner.partial_fit(rows(X[:300]), ys[:300])
+    held = learner.cost()
+    learner.partial_fit(rows(X[300:]), ys[300:])
+    assert learner.cost().bytes <= 1.1 * held.bytes
+    assert learner.cost().operations <= 1.1 * held.operations
+    assert learner.certificate().surrogate_bound is None
+
+
+def test_after_a_renewal_inputs_are_recent():
+    """The first half of the dictionary stays; the other half comes from rows after the renewal."""
+    X, ys = stream(80)
+    learner = Ensemble(LOSS, budget=8).partial_fit(X[:64], ys[:64])
+    rough = learner._mixture.experts[2]
+    old = rough.features.atoms.copy()
+    assert len(old) == 4
+    learner.partial_fit(X[64:], ys[64:])
+    np.testing.assert_array_equal(rough.features.atoms[:4], old)
+    assert rough.features.full
+    assert all((x == X[64:]).all(axis=1).any() for x in rough.features.atoms[4:])
+
+
+def test_truncated_features_are_the_first(rng):
+    """A dictionary cut to its first atoms is one that has those alone; a solver, one that has their features."""
+    X, Phi = rng.normal(size=(60, 2)), rng.normal(size=(60, 3))
+    kernel = kernels.Gaussian() + 1.0
+    Z, full = Nystrom(kernel, 8, ridge=0.1).seen(X)
+    cut = full.truncated(5, 60)
+    np.testing.assert_allclose(cut(X), full(X)[:, :5], atol=1e-12)
+    few = Nystrom(kernel, 5, ridge=0.1).seen(X)[1]
+    np.testing.assert_array_equal(few.atoms, cut.atoms)
+    solver, other = FeatureSolver(0.1), FeatureSolver(0.1)
+    for z, phi in zip(Z, Phi):
+        solver.update(solver.forecast(z[None]), phi[None])
+        other.update(other.forecast(z[None, :5]), phi[None])
+    z, truncated = rng.normal(size=(1, 5)), solver.truncated(5)
+    np.testing.assert_allclose(truncated.forecast(z).G, other.forecast(z).G, atol=1e-10)
+    assert truncated.rounds == other.rounds
