@@ -194,7 +194,7 @@ def restarts(rounds):
 
 
 def ensemble_stalls(rounds=1700, window=1000):
-    """The slowest of any 1000 consecutive rounds of the untuned learner over their median; each the best of 3 runs."""
+    """The slowest of any 1000 consecutive rounds of the untuned learner over their median; the best of 3 runs."""
     X, ys = classes(rounds)
     runs = []
     for _ in range(3):
