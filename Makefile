@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
 
-.PHONY: demo docs test test-blas test-slow fuzz lint bench plots theory study clean
+.PHONY: demo docs test test-blas test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -38,7 +38,7 @@ fuzz: $(STAMP)-dev
 	$(RUN) -m pytest -n 2 -q --hypothesis-profile=fuzz
 
 test-slow: $(STAMP)-dev
-	$(RUN) -m pytest -q -m "slow or not slow"
+	$(RUN) -m pytest -q -m "not spark"
 
 bench: $(STAMP)-bench
 	cd benchmarks && for file in $(BENCHMARKS); do echo "== $$file"; ../$(RUN) $$file.py || exit 1; done
@@ -47,6 +47,24 @@ plots: $(STAMP)-bench
 	$(RUN) examples/regret.py
 	$(RUN) examples/tutorial_pictures.py
 
+# Spark wants other versions of some packages than the rest of the project: it has an environment of its own.
+SPARK := .venv-spark/bin/python
+.venv-spark/.installed: pyproject.toml
+	.ci/java
+	test -x $(SPARK) || $(PYTHON) -m venv .venv-spark
+	$(SPARK) -m pip install --quiet --disable-pip-version-check -e '.[spark]' 'pytest>=8.0' 'scikit-learn>=1.6'
+	touch $@
+
+spark: .venv-spark/.installed
+	$(SPARK) -m pytest -q -m "spark and not slow" tests/spark
+	$(SPARK) examples/spark.py
+
+spark-slow: .venv-spark/.installed
+	$(SPARK) -m pytest -q -m "spark" tests/spark
+
+spark-bench: .venv-spark/.installed
+	$(SPARK) benchmarks/spark.py
+
 theory: $(STAMP)-bench
 	$(RUN) examples/theory
 
@@ -54,4 +72,4 @@ study: $(STAMP)-study
 	$(RUN) -m study --jobs 2 --docs
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-spark build dist docs/_build docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from oskaar.alike import difference
-from oskaar.arrays import Array, reach
+from oskaar.arrays import Array, fit_columns, reach, without_rounding
 from oskaar.features import FeatureMap, Frozen, Nystrom
 from oskaar.guards import writing
 from oskaar.inputs import Block
 from oskaar.learners.estimators import FeatureKaar
+from oskaar.learners.labels import Labels
+from oskaar.learners.learner import Rounds, _happened
 from oskaar.learners.reading import read_whole
 from oskaar.losses import Space
 from oskaar.memory import require_space
@@ -80,7 +82,7 @@ def subtract(learner: Any, other: Any) -> None:
     _write(learner, S, learner._estimator.features, without, learner._inputs, accounts)
 
 
-def learn_batch(learner: Any, xs: Any, ys: Any, jobs: int) -> None:
+def learn_batch(learner: Any, xs: Any, ys: Any, jobs: int, answered_by: Any) -> None:
     """Learn rounds without answering them, in so many threads: sums over their rows."""
     require_whole("jobs", jobs)
     require_sums(learner, "learn_batch")
@@ -98,9 +100,31 @@ def learn_batch(learner: Any, xs: Any, ys: Any, jobs: int) -> None:
     inputs = copy.copy(learner._inputs)
     inputs.store = copy.copy(inputs.store)
     inputs.append(block)
-    counts = dict.fromkeys(ACCOUNTS, 0) | {"rounds": len(labels), "unanswered": len(labels)}
+    counts = dict.fromkeys(ACCOUNTS, 0.0) | {"rounds": len(labels), "unanswered": len(labels)}
+    if answered_by is not None:
+        counts |= _accounts(answered_by._judged(xs, ys))
     accounts = {name: getattr(learner, name) + more for name, more in counts.items()}
     _write(learner, S, batch.map, space, inputs, accounts)
+
+
+def judged(learner: Any, xs: Any, ys: Any) -> Rounds:
+    """What it costs to answer rounds from the present state, all from the same one; nothing is learned."""
+    block, ends, labels = learner._checked(xs, ys)
+    G = learner._estimator.each(block, ends, learner._space)
+    known = Labels(learner.loss, learner._space, labels, ends)
+    known.spaces = [learner._space, *[known.space] * len(labels)]  # no answer knows any of these labels
+    answers = learner._space.decode_rounds(without_rounding(fit_columns(G, learner._space.p)), ends)
+    return _happened(known, answers, G)
+
+
+def _accounts(rounds: Rounds) -> dict[str, Any]:
+    return {
+        "unanswered": 0,
+        "total_loss": float(rounds.losses.sum()),
+        "regret": float((rounds.losses - rounds.optima).sum()),
+        "surrogate_loss": float(rounds.surrogate_losses.sum()),
+        "_gap": rounds.gap,
+    }
 
 
 class _Batch:

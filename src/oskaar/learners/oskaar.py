@@ -16,8 +16,8 @@ from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
 from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
 from oskaar.learners.estimators import kaar_for
-from oskaar.learners.learner import OnlineLearner
-from oskaar.learners.merging import learn_batch, merge, prepared, require_other, subtract
+from oskaar.learners.learner import OnlineLearner, Rounds
+from oskaar.learners.merging import judged, learn_batch, merge, prepared, require_other, subtract
 from oskaar.learners.reading import Reading
 from oskaar.learners.relearning import units_of_rows
 from oskaar.losses import Loss
@@ -131,13 +131,18 @@ class OSKAAR(OnlineLearner):
         return self
 
     @exclusive
-    def learn_batch(self, X: Any, y: Any, jobs: int = 1) -> Self:
+    def learn_batch(self, X: Any, y: Any, jobs: int = 1, answered_by: OSKAAR | None = None) -> Self:
         """Learn these rounds without answering them: the estimates of `partial_fit`, several times as fast.
 
         jobs: how many threads share the rows. There is no loss without an answer: `unanswered` counts such rounds.
+        answered_by: another learner, whose answers to them are judged: losses are those of its present state.
         """
-        learn_batch(self, X, y, jobs)
+        learn_batch(self, X, y, jobs, answered_by)
         return self
+
+    @exclusive
+    def _judged(self, X: Any, y: Any) -> Rounds:
+        return judged(self, X, y)
 
     @exclusive
     def _with_shards(self, others: list[OSKAAR]) -> None:
