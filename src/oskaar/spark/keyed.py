@@ -53,11 +53,14 @@ def keyed(
     part = df.select(*dict.fromkeys([*given, *columns.names, y])).groupBy(*keys)
     if not df.isStreaming:
         return part.applyInPandas(_table(stream), schema)
+    ttl = _idle_ms(expire)
+    if ttl is not None:  # else batches without data would follow each other for ever, as processing time goes on
+        df.sparkSession.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
     return part.transformWithStateInPandas(
-        statefulProcessor=_processor(stream, expire),
+        statefulProcessor=_processor(stream, ttl),
         outputStructType=schema,
         outputMode="Append",
-        timeMode="ProcessingTime",
+        timeMode="None" if ttl is None else "ProcessingTime",
     )
 
 
@@ -68,7 +71,16 @@ def _table(stream: KeyedStream) -> Callable[[Any, Any], Any]:
     return run
 
 
-def _processor(stream: KeyedStream, expire: Any) -> Any:
+def _idle_ms(expire: Any) -> int | None:
+    """How long Spark keeps the state of an idle key, in milliseconds: `expire`, where that is a duration."""
+    if expire is None or isinstance(expire, (int, float)):
+        return None
+    import pandas as pd
+
+    return max(1, int(pd.Timedelta(expire).total_seconds() * 1000))
+
+
+def _processor(stream: KeyedStream, ttl: int | None) -> Any:
     """A stateful processor: one state for each key, which Spark forgets when the key is idle for long."""
     from pyspark.sql.streaming import StatefulProcessor
 
@@ -76,10 +88,6 @@ def _processor(stream: KeyedStream, expire: Any) -> Any:
         """The learner of each key, in Spark's state store."""
 
         def init(self, handle: Any) -> None:
-            import pandas as pd
-
-            idle = None if expire is None or isinstance(expire, (int, float)) else pd.Timedelta(expire)
-            ttl = None if idle is None else max(1, int(idle.total_seconds() * 1000))
             self.state = handle.getValueState("stream", "state binary", ttl)
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
