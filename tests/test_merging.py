@@ -90,6 +90,8 @@ def test_all_losses(loss, data, seed):
 
 GROWING = {
     "classes": (losses.ZeroOne(), list("abcdef")),
+    "tags": (losses.F1(), [frozenset(s) for s in ("", "a", "bc", "cd", "dab")]),
+    "symbols": (losses.SequenceHamming(2), [tuple(s) for s in ("ab", "ba", "cc", "ad")]),
     "f1": (losses.F1(4), [frozenset(s) for s in ((), (0,), (1, 2), (0, 3), (0, 1, 2))]),
     "jaccard": (losses.Jaccard(4), [frozenset(s) for s in ((), (0,), (1, 2), (0, 3), (0, 1, 2))]),
     "sets": (losses.SubsetZeroOne(3), [frozenset(s) for s in ((), (0,), (1, 2), (0, 2))]),
@@ -399,6 +401,11 @@ def test_different_settings_are_refused_with_the_reason():
     with pytest.raises(ValueError, match="at least one row"):
         a.prepared([])
     assert not hasattr(Ensemble, "merge")
+
+
+def test_ranges_that_are_learned_are_refused():
+    a, b = (OSKAAR(losses.Ordinal(), features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (1, 2))
+    refused(a, b, "list the labels, or give their range")
 
 
 def test_after_a_merge_there_is_no_average():

@@ -164,7 +164,10 @@ class Space(ABC):
 
     def joined(self, other: Space) -> tuple[Space, Any]:
         """The space that holds the labels of both, for one loss, and the places of other's coordinates in it."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it is joined with another: write joined().")
+        raise ValueError(
+            f"what is learned of the labels here ({type(self).__name__}) cannot be joined with what another learner "
+            "has learned of them: list the labels, or give their range, in the loss."
+        )
 
     def without(self, other: Space) -> Space:
         """The space once the labels of another are taken away: what they brought stays known, counts do not."""

@@ -125,6 +125,12 @@ class SeenAtPositions(Space):
             return self
         return SeenAtPositions(self.length, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
 
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """With the symbols that only the other has seen at a position."""
+        assert isinstance(other, SeenAtPositions)
+        both = {key: i for i, key in enumerate(dict.fromkeys([*self.positions, *other.positions]))}
+        return SeenAtPositions(self.length, both), np.array([both[key] for key in other.positions], dtype=np.intp)
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi = np.zeros((len(ys), self.p))
         for row, y in zip(Phi, ys, strict=True):

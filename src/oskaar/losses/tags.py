@@ -76,6 +76,12 @@ class TagsBySize(Space):
             return self
         return TagsBySize(self.loss, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
 
+    def joined(self, other: Space) -> tuple[Space, Any]:
+        """With the coordinates that only the other has."""
+        assert isinstance(other, TagsBySize)
+        both = {key: i for i, key in enumerate(dict.fromkeys([*self.positions, *other.positions]))}
+        return TagsBySize(self.loss, both), np.array([both[key] for key in other.positions], dtype=np.intp)
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi(y) in the coordinates held."""
         Phi = np.zeros((len(ys), self.p))

@@ -8,22 +8,6 @@
 docs/spark.md goes through them.
 """
 
-from typing import TYPE_CHECKING
+from oskaar.lazy import lazy
 
-from oskaar.lazy import lazily
-
-if TYPE_CHECKING:
-    from oskaar.spark.batches import Batches
-    from oskaar.spark.keyed import keyed
-    from oskaar.spark.model import fit, predict
-    from oskaar.spark.session import session
-
-_HOMES = {"batches": "Batches", "keyed": "keyed", "model": "fit predict", "session": "session"}
-__getattr__ = lazily(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-__all__ = ["Batches", "fit", "keyed", "predict", "session"]
+__getattr__, __dir__, __all__ = lazy(__name__)
