@@ -108,7 +108,7 @@ class AllRestarts:
         panels = -(-(n + rows) // PANEL) - -(-n // PANEL)
         return 8 * (panels * PANEL * (n + rows + PANEL) + ROOM * (n + rows))
 
-    def begin(self, B: Array, D: Array, ends: Any) -> Block:
+    def begin(self, B: Array, D: Array, ends: Any) -> RestartBlock:
         """Rounds to come, that end at rows `ends` of the m rows with B = k(X, x) (t, m), D = k(x, x) (m, m).
 
         Nothing changes until `commit`; a block that is not committed is a forecast.
@@ -123,9 +123,9 @@ class AllRestarts:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError("the kernel must return finite numbers, got inf or nan.")
-        return Block(self, B, D, ends)
+        return RestartBlock(self, B, D, ends)
 
-    def commit(self, block: Block) -> None:
+    def commit(self, block: RestartBlock) -> None:
         """Learn a block whose rounds were all observed, begun from this very state."""
         if block.solver is not self:
             raise ValueError("another solver has begun this block: commit it there.")
@@ -312,7 +312,7 @@ class Products:
         require(self.F.shape == (b, n) and self.U.shape == (b, old), "open rows must fit")
 
 
-class Block:
+class RestartBlock:
     """Some rounds in turn: `estimates` of all experts, then `observe` the targets. Made by `begin`."""
 
     def __init__(self, solver: AllRestarts, B: Array, D: Array, ends: NDArray[np.int64]) -> None:
