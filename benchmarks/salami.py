@@ -145,6 +145,23 @@ def online(t=2000, more=96):
     )
 
 
+def geometric(T=2000):
+    """Geometric restarts beside all, both without a budget, in time of the process: replayed, and one at a time."""
+    X, ys = stream(T + 96, p=CLASSES)
+    seconds = np.zeros((2, 2))
+    for i, restarts in enumerate(("geometric", "all")):
+        learner = SALAMI(losses.ZeroOne(CLASSES), KERNEL, restarts=restarts)
+        start = time.process_time()
+        learner.partial_fit(X[:T], ys[:T])
+        middle = time.process_time()
+        for x, y in zip(X[T:], ys[T:], strict=True):
+            learner.predict_one(x)
+            learner.learn_one(x, y)
+        seconds[i] = middle - start, time.process_time() - middle
+    for how, ratio in zip(("replay", "one at a time"), seconds[0] / seconds[1], strict=True):
+        report(f"{how} at T = {T}, geometric restarts over all", ratio, 1)
+
+
 def large(T=10000):
     X, ys = stream(T, p=CLASSES)
     learner = SALAMI(losses.ZeroOne(CLASSES), KERNEL, LAM)
@@ -186,6 +203,7 @@ def main():
     against_loop()
     growth()
     online()
+    geometric()
     if chosen.large:
         large()
 

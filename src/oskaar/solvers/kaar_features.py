@@ -227,12 +227,12 @@ class FeatureSolver:
         M = u @ self.S[:, d : (d + self.S.shape[1]) // 2]
         if len(z) > d:
             u = np.concatenate([u, z[d:] / sqrt(self.lam)])
-        w = rows.U @ u[: rows.U.shape[1]]
-        s = 1.0 + u @ u
-        if rows.n:
-            w = dtrsv(rows.L, w, lower=1, overwrite_x=1)
+        n, s = rows.n, 1.0 + u @ u
+        w = rows.U[:n] @ u[: rows.U.shape[1]]  # few of the rows that there is room for, mostly
+        if n:
+            w = dtrsv(rows.L[:n, :n], w, lower=1, overwrite_x=1)
             s = max(s - w @ w, 1.0)
-            M = fit_columns(M, rows.C.shape[1]) + w @ rows.C
+            M = fit_columns(M, rows.C.shape[1]) + w @ rows.C[:n]
         r = sqrt(s)
         E = M[None] / r
         return FeatureForecast(E / r, Z, u[None], w[None], np.array([[r]]), E)

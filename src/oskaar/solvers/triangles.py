@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf
 
 from oskaar.arrays import Array
 
@@ -18,32 +18,18 @@ def factor(A: Array, lam: float = 0.0) -> Array:
     >>> factor(np.array([[3.0]]), lam=1.0)
     array([[2.]])
     """
-    F = np.empty(A.shape)
-    factor_into(F, A, lam, clean=True)
-    return F
-
-
-def factor_into(F: Array, A: Array, lam: float, clean: bool = False) -> None:
-    """Write `factor` to F, in place if it has contiguous rows. Only if clean are there zeros above the diagonal."""
-    if not len(A) or _factored(F, A, lam, clean):
-        return
-    if not _factored(F, A, lam + len(A) * np.finfo(float).eps * float(np.trace(A)), clean):
-        raise LinAlgError("the Gram matrix of the features is not finite")
-
-
-def inverse_factor(A: Array, lam: float = 0.0) -> Array:
-    """P upper triangular with P P^T = (A + lam I)^-1.
-
-    >>> inverse_factor(np.array([[3.0]]), lam=1.0)
-    array([[0.5]])
-    """
-    F = factor(A, lam)
-    P: Array = dtrtri(F.T, overwrite_c=1)[0] if len(F) else F
-    return P
+    for more in (0.0, len(A) * np.finfo(float).eps):
+        F = np.array(A, order="C")
+        np.einsum("ii->i", F)[:] += lam + more * float(np.trace(A))
+        R, failed = dpotrf(F.T, lower=0, overwrite_a=1) if len(A) else (F, 0)  # columns for LAPACK
+        if not failed:
+            lower: Array = R.T
+            return lower
+    raise LinAlgError("the Gram matrix of the features is not finite")
 
 
 def whitened(F: Array, Z: Array) -> Array:
-    """Z F^-T for F lower triangular and rows Z: as P of `inverse_factor` would do, without it.
+    """Z F^-T for F lower triangular and rows Z: one triangular solve for all rows.
 
     >>> whitened(np.array([[2.0]]), np.array([[3.0], [4.0]]))
     array([[1.5],
@@ -91,14 +77,6 @@ def times_below(F: Array, C: Array) -> Array:
     return sums
 
 
-def whitened_wider(F: Array, Z: Array, lam: float) -> Array:
-    """Z F^-T where F goes on with sqrt(lam) I, for features that it has not met."""
-    d = len(F)
-    if Z.shape[1] == d:
-        return whitened(F, Z)
-    return np.concatenate([whitened(F, np.ascontiguousarray(Z[:, :d])), Z[:, d:] / np.sqrt(lam)], axis=1)
-
-
 def root(U: Array, W: Array) -> Array:
     """R lower triangular with R R^T = I + U U^T - W W^T, whose eigenvalues are at least 1, up to rounding."""
     try:
@@ -129,23 +107,3 @@ def _difference(U: Array, W: Array) -> Array:
     if W.size:
         S = dsyrk(-1.0, W.T, 1.0, S, trans=1, lower=1, overwrite_c=1)
     return S
-
-
-def _factored(F: Array, A: Array, lam: float, clean: bool) -> bool:
-    """Whether rounding allows the factor, which is then in F."""
-    F[:] = A
-    np.einsum("ii->i", F)[:] += lam
-    upper = F.T  # columns for LAPACK
-    R, failed = dpotrf(upper, lower=0, clean=clean, overwrite_a=1)
-    if R is not upper:
-        F[:] = R.T
-    return not failed
-
-
-def bordered(A: Array, D: int, diagonal: float) -> Array:
-    """A copy with D rows and columns, the new ones `diagonal` times the identity."""
-    grown = np.zeros((D, D))
-    grown[: len(A), : len(A)] = A
-    new = np.arange(len(A), D)
-    grown[new, new] = diagonal
-    return grown
