@@ -30,7 +30,7 @@ def stream(path, rounds, width=5):
 
 def quietly(*arguments):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        if main(["replay", *arguments]):
+        if main(["learn", *arguments]):
             raise SystemExit("the run failed")
 
 

@@ -22,7 +22,7 @@ ROWS = "1,2,u\n2,1,v\n" * 8
 
 def sentence(capsys, path, *arguments):
     """The one sentence that a command ends with."""
-    assert main(["replay", str(path), *arguments]) == 2
+    assert main(["learn", str(path), *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Traceback" not in captured.err
@@ -140,7 +140,7 @@ def test_long_values(tmp_path, capsys, first):
     text = "v" * 140_000
     (tmp_path / "a.csv").write_text(f"{first}\n2,1,{text}\n1,2,u\n" + ROWS)
     before = csv.field_size_limit()
-    assert main(["replay", str(tmp_path / "a.csv"), "--json", "--y", "y" if "y" in first else "c3"]) == 0
+    assert main(["learn", str(tmp_path / "a.csv"), "--json", "--y", "y" if "y" in first else "c3"]) == 0
     assert csv.field_size_limit() == before
     capsys.readouterr()
     with pytest.raises(ReadError, match=r"line 2: a value has more than 131072 characters.*field_size_limit"):
@@ -151,11 +151,11 @@ def test_what_was_finished_is_kept(tmp_path, capsys):
     """The rounds before a line that is too long are learned, answered and in the checkpoint."""
     path, answers, kept = (str(tmp_path / name) for name in ("a.csv", "z", "k"))
     (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 20 + "1,2," + "u" * 5000)
-    settings = ["--out", answers, "--checkpoint", kept, "--learner", "oskaar", "--max-line", "4000"]
-    assert main(["replay", path, *settings]) == 2
+    settings = ["--out", answers, "--model", kept, "--learner", "oskaar", "--max-line", "4000"]
+    assert main(["learn", path, *settings]) == 2
     assert "line 322: a line must have at most 4000 bytes" in capsys.readouterr().err
     assert len((tmp_path / "z").read_text().splitlines()) == 320
-    assert main(["replay", path, "--resume", kept, "--out", answers, "--json", "--max-line", "9000"]) == 0
+    assert main(["learn", path, "--resume", kept, "--out", answers, "--json", "--max-line", "9000"]) == 0
     assert json.loads(capsys.readouterr().out)["rounds"] == 321
 
 
@@ -185,7 +185,7 @@ def test_other_encodings(tmp_path, capsys, encoding):
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
     named = [] if encoding == "utf-8-sig" else ["--encoding", encoding]
     out = tmp_path / "z"
-    assert main(["replay", str(tmp_path / "a.csv"), *named, "--json", "--out", str(out)]) == 0
+    assert main(["learn", str(tmp_path / "a.csv"), *named, "--json", "--out", str(out)]) == 0
     assert json.loads(capsys.readouterr().out)["rounds"] == 16
     assert json.loads(out.read_text().splitlines()[-1])["prediction"] in ("\u00fc", "v")
 
@@ -195,7 +195,7 @@ def test_many_columns(tmp_path, capsys):
     n = 30_000
     names = ",".join(f"c{i}" for i in range(n))
     (tmp_path / "a.csv").write_text(f"{names},y\n" + "".join("1," * n + f"{y}\n" for y in "uv"))
-    assert main(["replay", str(tmp_path / "a.csv"), "--json", "--learner", "oskaar"]) == 0
+    assert main(["learn", str(tmp_path / "a.csv"), "--json", "--learner", "oskaar"]) == 0
     assert json.loads(capsys.readouterr().out)["rounds"] == 2
     said = sentence(capsys, tmp_path / "a.csv", "--y", "c*", "--max-bytes", "1e9")
     assert "lines 2 to 3" in said
@@ -204,10 +204,10 @@ def test_many_columns(tmp_path, capsys):
 def test_what_nobody_thought_of(tmp_path, capsys, monkeypatch):
     """An error of another kind is a sentence too, and --debug raises it."""
     (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS)
-    monkeypatch.setattr("oskaar.cli.replay.make_learner", lambda *args: 1 // 0)
+    monkeypatch.setattr("oskaar.cli.learn.make_learner", lambda *args: 1 // 0)
     assert "this should not happen, ZeroDivisionError" in sentence(capsys, tmp_path / "a.csv")
     with pytest.raises(ZeroDivisionError):
-        main(["replay", str(tmp_path / "a.csv"), "--debug"])
+        main(["learn", str(tmp_path / "a.csv"), "--debug"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
@@ -217,7 +217,7 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
 
     (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 25)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "oskaar", "replay", str(tmp_path / "a.csv"), "--json"]
+    command = [sys.executable, "-m", "oskaar", "learn", str(tmp_path / "a.csv"), "--json"]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path) as process:
         os.close(theirs)
         shown = b""

@@ -460,12 +460,12 @@ WAYS = [
 
 
 def answers(folder, name, X, cells, options):
-    """The lines that `oskaar replay` writes for a table."""
+    """The lines that `oskaar learn` writes for a table."""
     columns = TABLES[name][0]
     lines = [",".join(["query", *(f"x{j}" for j in range(WIDTH)), *columns])]
     lines += [",".join(map(str, [i // 3, *x, *y])) for i, (x, y) in enumerate(zip(X, cells, strict=True))]
     (folder / "table.csv").write_text("\n".join(lines) + "\n")
-    arguments = ["replay", folder / "table.csv", "--out", folder / "answers", "--no-checkpoint", *options]
+    arguments = ["learn", folder / "table.csv", "--out", folder / "answers", "--no-model", *options]
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
         code = main([str(argument) for argument in arguments])
     assert code == 0, said.getvalue()

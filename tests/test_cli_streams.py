@@ -18,7 +18,7 @@ X = RNG.normal(size=(90, 2)).round(3)
 
 @pytest.fixture
 def run(tmp_path, capsys):
-    def go(text, *arguments, name="a.csv", command="replay"):
+    def go(text, *arguments, name="a.csv", command="learn"):
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         code = main([command, str(tmp_path / name), "--learner", "oskaar", *arguments])
         captured = capsys.readouterr()
@@ -182,7 +182,7 @@ def test_real_files_with_hardly_a_word(data, capsys):
         ("tree/en_ewt-ud-dev.conllu.gz", ["--loss", "dependencytree", "--budget", "16"], "DependencyTree", True),
     ):
         limit = "12" if loss == "DependencyTree" else "160"
-        assert main(["replay", str(data / path), "--limit", limit, "--learner", "oskaar", "--json", *more]) == 0
+        assert main(["learn", str(data / path), "--limit", limit, "--learner", "oskaar", "--json", *more]) == 0
         result = json.loads(capsys.readouterr().out)
         assert result["loss"].startswith(loss)
         assert (result["mean_loss"] < min(result["baselines"].values())) == better

@@ -40,7 +40,7 @@ def run(tmp_path, capsys):
     def go(content, *arguments, name="a.csv"):
         (tmp_path / name).write_text(content)
         path = tmp_path / "report.html"
-        code = main(["replay", str(tmp_path / name), "--report", str(path), *arguments])
+        code = main(["learn", str(tmp_path / name), "--report", str(path), *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err, path.read_text(encoding="utf-8") if path.exists() else None
 
@@ -213,7 +213,7 @@ def test_the_command_does_it_again(run, tmp_path, capsys):
     assert len(set(LEVELS)) > 3
     command = re.search(r"<pre>(.*?)</pre>", page)[1].replace("&#x27;", "'")
     words = shlex.split(command)
-    assert words[:2] == ["oskaar", "replay"]
+    assert words[:2] == ["oskaar", "learn"]
     assert "--config" not in words
     assert main([*words[1:], "--json"]) == 0
     first, second = json.loads(out), json.loads(capsys.readouterr().out)
@@ -224,7 +224,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
     """The recorder of the first half, as plain data, goes on with the names and labels of the second."""
     (tmp_path / "a.csv").write_text(table())
     path = tmp_path / "report.html"
-    options = parse(["replay", str(tmp_path / "a.csv"), "--report", str(path)])
+    options = parse(["learn", str(tmp_path / "a.csv"), "--report", str(path)])
     report, rounds = Report(options), open_stream(options)
     learner, stream = OSKAAR(rounds.labels.loss), list(rounds)
     recorder = report.recorder("oskaar", rounds, [])
@@ -254,14 +254,20 @@ def test_without_plotly_nothing_starts(run, monkeypatch):
 def test_a_place_that_cannot_be_written_is_refused_first(tmp_path, capsys, monkeypatch, path, words):
     monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
     (tmp_path / "a.csv").write_text(table())
-    assert main(["replay", str(tmp_path / "a.csv"), "--report", str(tmp_path / path)]) == 2
+    assert main(["learn", str(tmp_path / "a.csv"), "--report", str(tmp_path / path)]) == 2
     assert words in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_a_run_that_fails_leaves_the_old_report(run, tmp_path):
+def test_a_run_that_fails_reports_the_rounds_before_it(run, tmp_path):
+    """A file that cannot be used at all leaves the old page as it was."""
     (tmp_path / "report.html").write_text("old")
-    code, _, _, page = run(table().replace("up", "", 1))
+    lines = table().splitlines()
+    code, _, _, page = run("\n".join([*lines, "1,2"]))
+    assert code == 2
+    assert "128 rounds judged" in outline(page).text
+    (tmp_path / "report.html").write_text("old")
+    code, _, _, page = run("\n".join([*lines[:9], "1,2"]))
     assert code == 2
     assert page == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "report.html"]
@@ -270,7 +276,7 @@ def test_a_run_that_fails_leaves_the_old_report(run, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_control_c_reports_what_there_is(tmp_path):
     path = tmp_path / "report.html"
-    command = [sys.executable, "-m", "oskaar", "replay", "-", "--out", "-", "--chunk", "1", "--report", str(path)]
+    command = [sys.executable, "-m", "oskaar", "learn", "-", "--out", "-", "--chunk", "1", "--report", str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*command, "--limit", "9999"], text=True, cwd=tmp_path, **pipes) as process:
         process.stdin.write(table(rows=110))

@@ -122,7 +122,7 @@ def whole(tmp_path_factory):
             folder = tmp_path_factory.mktemp("whole")
             name, text, more = RUNS[kind]
             (folder / name).write_text(text)
-            command = ["replay", str(folder / name), *more, "--json", "--chunk", chunk, "--out", str(folder / "z")]
+            command = ["learn", str(folder / name), *more, "--json", "--chunk", chunk, "--out", str(folder / "z")]
             code, out, _ = quietly(command)
             assert code == 0
             done[kind, chunk] = settled(out), (folder / "z").read_bytes()
@@ -148,7 +148,7 @@ def test_going_on_gives_what_an_uninterrupted_run_gives(kind, tmp_path_factory, 
     name, text, more = RUNS[kind]
     (folder / name).write_text(text)
     out = folder / "z"
-    start = ["replay", str(folder / name), "--json", "--out", str(out), *more]
+    start = ["learn", str(folder / name), "--json", "--out", str(out), *more]
     codes = []
     for arguments in ([*start, "--chunk", chunk], [*start[:5], "--resume", "a.oskaar"]):
         with pytest.MonkeyPatch.context() as patch:
@@ -178,8 +178,8 @@ def test_rows_that_were_read_and_not_learned_leave_no_trace(kind, here, whole):
     Path(name).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, "reading", 25)
-        assert quietly(["replay", name, "--chunk", "7", "--out", "z", *more])[0] == 130
-    code, out, _ = quietly(["replay", name, "--resume", "a.oskaar", "--out", "z", "--json"])
+        assert quietly(["learn", name, "--chunk", "7", "--out", "z", *more])[0] == 130
+    code, out, _ = quietly(["learn", name, "--resume", "a.oskaar", "--out", "z", "--json"])
     assert code == 0
     assert ({**settled(out), "file": ""}, Path("z").read_bytes()) == (
         {**whole(kind, "7")[0], "file": ""},
@@ -191,14 +191,14 @@ def test_standard_input_starts_again(here, monkeypatch, whole):
     text = RUNS["ensemble"][1]
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, "learning", 5)
-        code, _, err = quietly(["replay", "-", "--chunk", "7", "--json"], stdin=text)
+        code, _, err = quietly(["learn", "-", "--chunk", "7", "--json"], stdin=text)
     assert code == 130
-    assert "go on with: oskaar replay - --resume stdin.oskaar" in err
-    code, out, err = quietly(["replay", "-", "--resume", "stdin.oskaar", "--json"], stdin=text)
+    assert "go on with: oskaar learn - --resume stdin.oskaar" in err
+    code, out, err = quietly(["learn", "-", "--resume", "stdin.oskaar", "--json"], stdin=text)
     assert code == 0
     assert "its first 14 rows are skipped" in err
     assert {**settled(out), "file": ""} == {**whole("ensemble", "7")[0], "file": ""}
-    code, _, err = quietly(["replay", "-", "--resume", "stdin.oskaar"], stdin="\n".join(text.splitlines()[:60]))
+    code, _, err = quietly(["learn", "-", "--resume", "stdin.oskaar"], stdin="\n".join(text.splitlines()[:60]))
     assert code == 2
     assert "has 59 rows and the checkpoint has read 100" in err
 
@@ -210,9 +210,9 @@ def stopped(here):
     (here / name).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, "learning", 10)
-        code, out, _ = quietly(["replay", name, *more, "--chunk", "7", "--lam", "0.3", "--out", "z", "--json"])
+        code, out, _ = quietly(["learn", name, *more, "--chunk", "7", "--lam", "0.3", "--out", "z", "--json"])
     assert code == 130
-    assert json.loads(out)["checkpoint"] == "a.oskaar"
+    assert json.loads(out)["model"] == "a.oskaar"
     assert json.loads(out)["rounds"] == 28
     return here
 
@@ -231,7 +231,7 @@ def stopped(here):
 )
 def test_other_settings_are_refused(stopped, arguments, message):
     before = {path.name: path.read_bytes() for path in stopped.iterdir()}
-    code, _, err = quietly(["replay", "a.csv", "--out", "z", "--resume", "a.oskaar", *arguments])
+    code, _, err = quietly(["learn", "a.csv", "--out", "z", "--resume", "a.oskaar", *arguments])
     assert code == 2
     assert message in err.splitlines()[-1]
     assert {path.name: path.read_bytes() for path in stopped.iterdir()} == before
@@ -248,7 +248,7 @@ def test_another_file_is_refused(stopped, old, new, message):
     """In one sentence, and nothing is touched."""
     (stopped / "a.csv").write_text((stopped / "a.csv").read_text().replace(old, new, 1))
     before = (stopped / "z").read_bytes()
-    code, _, err = quietly(["replay", "a.csv", "--out", "z", "--resume", "a.oskaar"])
+    code, _, err = quietly(["learn", "a.csv", "--out", "z", "--resume", "a.oskaar"])
     assert code == 2
     assert message in err.splitlines()[-1]
     assert (stopped / "z").read_bytes() == before
@@ -258,10 +258,10 @@ def test_a_file_that_has_grown(here):
     """A run that has ended goes on when there are more rows; its last line may have had no end."""
     lines = RUNS["ensemble"][1].splitlines()
     (here / "a.csv").write_text("\n".join(lines[:111]))
-    assert quietly(["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar"])[0] == 0
+    assert quietly(["learn", "a.csv", "--model", "c", "--learner", "oskaar"])[0] == 0
     (here / "a.csv").write_text("\n".join(lines))
-    code, out, _ = quietly(["replay", "a.csv", "--resume", "c", "--json"])
-    expected = settled(quietly(["replay", "a.csv", "--learner", "oskaar", "--json"])[1])
+    code, out, _ = quietly(["learn", "a.csv", "--resume", "c", "--json"])
+    expected = settled(quietly(["learn", "a.csv", "--learner", "oskaar", "--json"])[1])
     assert code == 0
     found = settled(out)
     assert found["rounds"] == N
@@ -274,47 +274,47 @@ def test_regular_checkpoints(here, monkeypatch, every, written):
     (here / "a.csv").write_text(RUNS["ensemble"][1])
     seen, real = [], state.save
     monkeypatch.setattr(state, "save", lambda kept, path: (seen.append(kept["count"]), real(kept, path))[1])
-    arguments = ["replay", "a.csv", "--limit", "50", "--chunk", "7", "--learner", "oskaar"]
-    assert quietly([*arguments, "--checkpoint", "c", "--every", every])[0] == 0
+    arguments = ["learn", "a.csv", "--limit", "50", "--chunk", "7", "--learner", "oskaar"]
+    assert quietly([*arguments, "--model", "c", "--every", every])[0] == 0
     assert seen == written
     monkeypatch.setattr("time.monotonic", iter(range(0, 10000, 2)).__next__)
     seen.clear()
     if every == "1s":
-        quietly([*arguments, "--checkpoint", "c", "--every", every])
+        quietly([*arguments, "--model", "c", "--every", every])
         assert len(seen) > 4
 
 
 def test_a_bad_row_keeps_what_came_before_it(here):
     """The row is mended, and the run goes on."""
     lines = RUNS["ensemble"][1].splitlines()
-    (here / "a.csv").write_text("\n".join([*lines[:110], "1,,0,1", *lines[110:]]))
-    arguments = ["replay", "a.csv", "--checkpoint", "c", "--learner", "oskaar", "--chunk", "40"]
+    (here / "a.csv").write_text("\n".join([*lines[:110], "1,,0", *lines[110:]]))
+    arguments = ["learn", "a.csv", "--model", "c", "--learner", "oskaar", "--chunk", "40"]
     code, _, err = quietly(arguments)
     assert code == 2
-    assert "line 111: column 'b' has no value" in err
+    assert "line 111: there must be 4 values" in err
     assert read_checkpoint("c").count == 80
     (here / "a.csv").write_text(RUNS["ensemble"][1])
-    code, out, _ = quietly(["replay", "a.csv", "--resume", "c", "--json"])
+    code, out, _ = quietly(["learn", "a.csv", "--resume", "c", "--json"])
     assert code == 0
-    assert settled(out) == settled(quietly(["replay", "a.csv", "--learner", "oskaar", "--chunk", "40", "--json"])[1])
+    assert settled(out) == settled(quietly(["learn", "a.csv", "--learner", "oskaar", "--chunk", "40", "--json"])[1])
 
 
 def test_no_checkpoint_and_other_names(stopped):
     """One that is asked for, none at all, or a name that is still free."""
     for arguments, expected in (
-        (["--no-checkpoint"], None),
-        (["--checkpoint", "c"], "c"),
+        (["--no-model"], None),
+        (["--model", "c"], "c"),
         ([], "a-2.oskaar"),
     ):
         with pytest.MonkeyPatch.context() as patch:
             stopping(patch, "learning", 2)
-            _, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7", *arguments])
-        assert json.loads(out)["checkpoint"] == expected
+            _, out, err = quietly(["learn", "a.csv", "--json", "--chunk", "7", *arguments])
+        assert json.loads(out)["model"] == expected
         assert ("go on with" in err) == (expected is not None)
     for place in ("no/such/folder", "."):
-        code, out, err = quietly(["replay", "a.csv", "--checkpoint", place])
+        code, out, err = quietly(["learn", "a.csv", "--model", place])
         assert (code, out) == (2, "")
-        assert f"--checkpoint {place} cannot be written" in err
+        assert f"--model {place} cannot be written" in err
 
 
 def test_a_full_disk_is_said(stopped, monkeypatch):
@@ -326,9 +326,9 @@ def test_a_full_disk_is_said(stopped, monkeypatch):
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, "learning", 2)
         patch.setattr(state, "save", full)
-        code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
+        code, out, err = quietly(["learn", "a.csv", "--json", "--chunk", "7"])
     assert code == 130
-    assert json.loads(out)["checkpoint"] is None
+    assert json.loads(out)["model"] is None
     assert "no checkpoint: the checkpoint a-2.oskaar cannot be written: No space left on device" in err
 
 
@@ -346,10 +346,10 @@ def test_a_second_control_c_stops_at_once(here):
             return real(*args, **more)
 
         patch.setattr(runs, "replay", twice)
-        code, out, err = quietly(["replay", "a.csv", "--json", "--chunk", "7"])
+        code, out, err = quietly(["learn", "a.csv", "--json", "--chunk", "7"])
     assert code == 130
     assert json.loads(out)["rounds"] == 7
-    assert json.loads(out)["checkpoint"] is None
+    assert json.loads(out)["model"] is None
     assert "there is no checkpoint of them" in err
     assert list(here.glob("*.oskaar")) == []
 
@@ -388,7 +388,7 @@ def test_damaged_and_foreign_files(stopped):
     """One sentence, code 2, and nothing from the file is run."""
     for data in damaged((stopped / "a.oskaar").read_bytes()):
         (stopped / "bad").write_bytes(data)
-        for arguments in (["replay", "a.csv", "--out", "z", "--resume", "bad"], ["inspect", "bad"]):
+        for arguments in (["learn", "a.csv", "--out", "z", "--resume", "bad"], ["inspect", "bad"]):
             code, out, err = quietly(arguments)
             assert code == 2
             assert out == ""
@@ -398,7 +398,7 @@ def test_damaged_and_foreign_files(stopped):
         quietly(["inspect", "none"])[2] == "oskaar: none cannot be read: No such file or directory. Check the path.\n"
     )
     OSKAAR(losses.F1(2)).save("learner")
-    code, _, err = quietly(["replay", "a.csv", "--resume", "learner"])
+    code, _, err = quietly(["learn", "a.csv", "--resume", "learner"])
     assert code == 2
     assert "learner is a learner and no checkpoint of a run" in err
     with pytest.raises(oskaar.StateError, match="must hold a learner"):
@@ -410,10 +410,10 @@ def test_a_real_control_c(here, whole):
     """A process, a signal, a second process: the answers and the numbers of one."""
     name, text, more = RUNS["ensemble"]
     (here / name).write_text(text)
-    program = [sys.executable, "-m", "oskaar", "replay"]
+    program = [sys.executable, "-m", "oskaar", "learn"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(
-        [*program, "-", *more, "--chunk", "3", "--json", "--out", "-", "--checkpoint", "c"], text=True, **pipes
+        [*program, "-", *more, "--chunk", "3", "--json", "--out", "-", "--model", "c"], text=True, **pipes
     ) as process:
         process.stdin.write("".join(text.splitlines(keepends=True)[:106]))
         process.stdin.flush()
@@ -421,7 +421,7 @@ def test_a_real_control_c(here, whole):
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
         assert process.wait() == 130
-    assert "oskaar: go on with: oskaar replay - --resume c --out -" in err
+    assert "oskaar: go on with: oskaar learn - --resume c --out -" in err
     done = subprocess.run(
         [*program, "-", "--resume", "c", "--json", "--out", "-"], input=text, text=True, capture_output=True
     )
@@ -438,13 +438,13 @@ def test_killed_runs_go_on_from_the_last_checkpoint(here, whole):
     code = (
         "import os, oskaar.cli as c, oskaar.cli.checkpoint as k; real = k.Checkpointer.after\n"
         "def after(self, run):\n    real(self, run)\n    run.count >= 63 and os._exit(9)\n"
-        f"k.Checkpointer.after = after; c.main(['replay', {name!r}, '--chunk', '7', '--out', 'z', '--checkpoint', "
+        f"k.Checkpointer.after = after; c.main(['learn', {name!r}, '--chunk', '7', '--out', 'z', '--model', "
         f"'c', '--every', '28', *{more!r}])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 9
     assert read_checkpoint("c").count == 56
     assert len(Path("z").read_text().splitlines()) == 63
-    assert quietly(["replay", name, "--resume", "c", "--out", "z"])[0] == 0
+    assert quietly(["learn", name, "--resume", "c", "--out", "z"])[0] == 0
     assert Path("z").read_bytes() == whole("ensemble", "7")[1]
 
 
@@ -453,7 +453,7 @@ def test_inspect(stopped, capsys):
     assert main(["inspect", "a.oskaar", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     kept = read_checkpoint("a.oskaar")
-    assert found["what"] == "a checkpoint of oskaar replay"
+    assert found["what"] == "a checkpoint of oskaar learn"
     assert found["version"] == oskaar.__version__
     assert (found["rounds"], found["rows_read"], found["input"], found["answers"]) == (28, 28, "a.csv", "z")
     assert found["loss"] == "F1(2)"
@@ -464,10 +464,10 @@ def test_inspect(stopped, capsys):
     best = found["heaviest_restarts"][0]
     assert best["weight"] == weights.max() == weights[list(rounds).index(best["round"])]
     assert found["bytes"] == kept.learner.cost().bytes
-    assert found["reproduce"] == "oskaar replay a.csv --learner salami --lam 0.3 --chunk 7"
+    assert found["reproduce"] == "oskaar learn a.csv --learner salami --lam 0.3 --chunk 7"
     assert main(["inspect", "a.oskaar"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("a.oskaar: a checkpoint of oskaar replay, written by oskaar ")
+    assert text.startswith("a.oskaar: a checkpoint of oskaar learn, written by oskaar ")
     assert "heaviest restarts" in text
     learner = OSKAAR(losses.F1(2), lam=0.5).partial_fit(X[:9], (X[:9] > 0).astype(int))
     learner.save("l")
@@ -498,7 +498,7 @@ def test_inspect_shows_experts(here, capsys):
 def test_inspect_shows_every_kind(kind, here, capsys):
     name, text, more = RUNS[kind]
     Path(name).write_text(text)
-    quietly(["replay", name, "--limit", "30", *more, "--checkpoint", "c"])
+    quietly(["learn", name, "--limit", "30", *more, "--model", "c"])
     for json_too in ([], ["--json"]):
         assert main(["inspect", "c", *json_too]) == 0
-        assert "oskaar replay" in capsys.readouterr().out
+        assert "oskaar learn" in capsys.readouterr().out

@@ -1,7 +1,10 @@
-"""The command line: `oskaar replay FILE`, `compare`, `inspect`, `losses`, `demo`, `serve`.
+"""The command line: `oskaar learn FILE`, `compare`, `inspect`, `losses`, `demo`, `serve`.
 
-Standard output is for results, standard error for messages and progress. Exit codes: 0, 2 for input that cannot be
-used (one sentence, no traceback without --debug), 130 after control-C with the result so far.
+Standard output is for results, standard error for messages and progress. Exit codes: 0; 1 where something that was
+asked for could not be written; 2 for input that cannot be used (one sentence, no traceback without --debug); 130 and
+143 after control-C and SIGTERM, with the result so far.
+
+argparse does all that is needed: the command is there wherever oskaar is, with no requirement of its own.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ __all__ = ["main"]
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code.
 
-    >>> main(["replay", "no such file"])
+    >>> main(["learn", "no such file"])
     2
     """
+    from oskaar.cli.console import complain
     from oskaar.cli.options import OptionError, parse
 
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -27,6 +31,8 @@ def main(argv: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             return _run(parse(arguments))
+    except SystemExit as stop:  # of --help and --version
+        return int(stop.code or 0)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more at its end
         message = "the pipe for results was closed before all of them were written."
@@ -41,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         if "--debug" in arguments:
             raise
         message = f"this should not happen, {type(error).__name__}: {error}: --debug shows where."
-    print("oskaar: " + " ".join(message.split()), file=sys.stderr)
+    complain(message)
     return 2
 
 
@@ -53,7 +59,10 @@ def _run(options: object) -> int:
     import csv
     from importlib import import_module
 
+    from oskaar.cli.console import be_quiet
+
     command = getattr(options, "command")  # noqa: B009, a Namespace
+    be_quiet(bool(getattr(options, "quiet", False)))
     before = csv.field_size_limit(2**31 - 1)  # --max-line limits values too
     try:
         code: int = import_module(f"oskaar.cli.{command}").run(options)

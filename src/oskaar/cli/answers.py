@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from oskaar.cli.checkpoint import Checkpoint
@@ -18,7 +18,7 @@ class Answers:
     """A file of answers; `state` says how long it is, with a fingerprint, to find the place again."""
 
     def __init__(self, file: IO[str], name: str | None, before: bytes = b"") -> None:
-        self._file, self._name = file, name
+        self._file, self.name = file, name
         self._length, self._sum = len(before), hashlib.blake2b(before, digest_size=16)
 
     def write(self, rounds: list[Round], happened: Any, number: int, show: Callable[[Any], Any]) -> None:
@@ -36,9 +36,9 @@ class Answers:
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint; nothing for standard output."""
-        if self._name is None:
+        if self.name is None:
             return {}
-        return {"out": self._name, "written": self._length, "answers": self._sum.hexdigest()}
+        return {"out": self.name, "written": self._length, "answers": self._sum.hexdigest()}
 
 
 @contextmanager
@@ -52,7 +52,8 @@ def opened(path: str | None, kept: Checkpoint | None = None) -> Iterator[Answers
         handle = open(path, "r+b" if before else "wb")  # noqa: SIM115, closed below
     except OSError as error:
         raise ReadError(f"--out {path} cannot be written: {error.strerror}.") from None
-    with handle, io.TextIOWrapper(handle, "ascii", newline="\n") as text:
+    text = io.TextIOWrapper(handle, "ascii", newline="\n")
+    try:
         start = handle.read(before) if before else b""
         if kept and before and hashlib.blake2b(start, digest_size=16).hexdigest() != kept.answers:
             raise ReadError(
@@ -61,3 +62,6 @@ def opened(path: str | None, kept: Checkpoint | None = None) -> Iterator[Answers
         if before:
             handle.truncate()
         yield Answers(text, path, start)
+    finally:
+        with suppress(OSError):  # what could not be written was said
+            text.close()

@@ -1,6 +1,6 @@
-"""Checkpoints: an unfinished run as a file, in the format of `oskaar.state`. Data and names, nothing to execute.
+"""Models: a run as a file, in the format of `oskaar.state`, which `oskaar.load` opens. Data and names, no code.
 
-A checkpoint has the learner, the baselines, the totals, the state of standardising, how far the input has been read
+A file has the learner, the baselines, the totals, the state of standardising, how far the input has been read
 with a fingerprint of it, the settings, and `extra`: the state of observers, as JSON. One is written every so many
 rounds or seconds, at the end, and after control-C.
 """
@@ -17,10 +17,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oskaar import __version__, state
-from oskaar.cli.baselines import AsListed, LeftHead, MeanSoFar
 from oskaar.cli.console import say
-from oskaar.cli.models import Refitted
 from oskaar.learners.base import Predictor
+from oskaar.learners.baselines import AsListed, LeftHead, MeanSoFar
+from oskaar.learners.batch import Refitted
 from oskaar.memory import readable
 from oskaar.state.writing import require_file
 from oskaar.tabular import ReadError, TableStream
@@ -28,9 +28,9 @@ from oskaar.tabular import ReadError, TableStream
 if TYPE_CHECKING:
     from oskaar.cli.run import Run
 
-KIND = "oskaar replay"
+KIND = "oskaar learn"
 CLASSES = (AsListed, LeftHead, MeanSoFar, Refitted)
-"""Learners of the command line alone."""
+"""Learners that are no `Predictor`."""
 
 _COUNTS = ("count", "warmup", "used", "pulled", "skipped", "written")
 
@@ -65,7 +65,7 @@ class Checkpoint:
         try:
             state.save({"kind": KIND, **vars(self)}, path)
         except OSError as error:
-            raise ReadError(f"the checkpoint {path} cannot be written: {error.strerror}.") from None
+            raise ReadError(f"the model {path} cannot be written: {error.strerror}.") from None
         return os.path.getsize(path)
 
 
@@ -96,7 +96,7 @@ def read_state(path: str) -> Any:
 
 
 def _checked(parts: dict[str, Any]) -> Checkpoint:
-    state.require(parts.pop("kind", None) == KIND, "it is no checkpoint of oskaar replay")
+    state.require(parts.pop("kind", None) == KIND, "it is no checkpoint of oskaar learn")
     fields = set(Checkpoint.__dataclass_fields__)
     state.require(set(parts) == fields, f"these parts are missing or too many: {sorted(set(parts) ^ fields)[:3]}")
     kept = Checkpoint(**parts)
@@ -144,6 +144,19 @@ def require_same(stream: TableStream, kept: Checkpoint, options: Any) -> None:
         raise ReadError(f"the run of {options.resume} wrote its answers to {kept.out}: give --out {kept.out} again.")
 
 
+def require_same_columns(about: dict[str, Any], kept: Checkpoint, name: str) -> None:
+    """Refuse a file whose columns are not those that a model has learned from."""
+    before, now = kept.about.get("x"), about.get("x")
+    if before is None or now is None or set(before) == set(now):
+        return
+    missing, more = [c for c in before if c not in now], [c for c in now if c not in before]
+    what = f"column {missing[0]!r} is missing" if missing else f"column {more[0]!r} is new"
+    raise ReadError(
+        f"{name} must have the columns that {kept.file} had, from which the model was learned: {what}. "
+        f"They were {', '.join(before[:8])}{', ...' if len(before) > 8 else ''}."
+    )
+
+
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -178,26 +191,26 @@ def require_place(path: str) -> None:
     except OSError:
         possible = False
     if not possible:
-        raise ReadError(f"--checkpoint {path} cannot be written: it must be a file in a folder that is there.")
+        raise ReadError(f"--model {path} cannot be written: it must be a file in a folder that is there.")
 
 
 class Checkpointer:
-    """Where the checkpoint goes, and when it is due. `path` None: only after control-C, under a free name.
+    """Where the model goes, and when it is due. `path` None: only after control-C, under a free name.
 
     `path` "" writes none at all.
     """
 
     def __init__(self, options: Any) -> None:
-        self.path: str | None = options.checkpoint or (options.resume if options.checkpoint is None else "")
-        self._regular = bool(options.checkpoint)
+        self.path: str | None = options.model or (options.resume if options.model is None else "")
+        self._regular = bool(options.model)
         if self._regular:
-            require_place(options.checkpoint)
+            require_place(options.model)
         self._every = every(options.every)
         self._file, self._out = options.file, options.out
         self._last: tuple[int, float] | None = None
 
     def after(self, run: Run) -> None:
-        """After a chunk: write where it is due."""
+        """After a chunk: write where it is due. What cannot be written is said, and the run goes on."""
         if not self._regular:
             return
         done, now = run.count + run.warmup, time.monotonic()
@@ -206,27 +219,29 @@ class Checkpointer:
         due = done - rounds >= self._every.rounds if self._every.rounds else now - since >= (self._every.seconds or 0)
         if due:
             self._last = (done, now)
-            run.checkpoint(self._file).save(str(self.path))
+            try:
+                run.checkpoint(self._file).save(str(self.path))
+            except (ReadError, MemoryError) as error:
+                say(f"{error}")
 
-    def at_end(self, run: Run) -> None:
-        """At the end of the stream, or where its next row is bad."""
-        if self._regular and run.whole:
-            run.checkpoint(self._file).save(str(self.path))
+    def at_end(self, run: Run) -> str | None:
+        """At the end of the stream, or where its next row is bad: the path."""
+        if not self._regular or not run.whole:
+            return None
+        size = run.checkpoint(self._file).save(str(self.path))
+        say(f"the model is {self.path}, {readable(size)}")
+        return self.path
 
     def interrupted(self, run: Run) -> str | None:
-        """After control-C: write, and say how to go on; the path."""
+        """After an interrupt: write, and say how to go on; the path."""
         if self.path == "":
             return None
         if not run.whole:
-            say("stopped in the middle of some rounds: there is no checkpoint of them")
+            say("stopped in the middle of some rounds: there is no model of them")
             return None
         path = self.path or free_name(self._file)
-        try:
-            size = run.checkpoint(self._file).save(path)
-        except (ValueError, MemoryError) as error:
-            say(f"no checkpoint: {error}")
-            return None
+        size = run.checkpoint(self._file).save(path)
         out = ["--out", self._out] if self._out else []
         say(f"{run.count + run.warmup} rounds are kept in {path}, {readable(size)}")
-        say("go on with: " + shlex.join(["oskaar", "replay", self._file, "--resume", path, *out]))
+        say("go on with: " + shlex.join(["oskaar", "learn", self._file, "--resume", path, *out]))
         return path

@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from oskaar.cli.run import Run
 
-MANY = 5000
-"""After so many exact rounds a budget is worth a message."""
+
+class _Console:
+    quiet = False
+
+
+def be_quiet(quiet: bool) -> None:
+    """Leave out messages from now on, or not."""
+    _Console.quiet = quiet
 
 
 def say(text: str) -> None:
     """A message on standard error, apart from results."""
-    print(f"oskaar: {text}", file=sys.stderr)
+    if not _Console.quiet:
+        print(f"oskaar: {text}", file=sys.stderr)
+
+
+def complain(text: str) -> None:
+    """What went wrong, in one line on standard error, also where messages are left out."""
+    print("oskaar: " + " ".join(text.split()), file=sys.stderr)
 
 
 def table(rows: list[list[str]]) -> Iterator[str]:
@@ -34,17 +46,14 @@ def table(rows: list[list[str]]) -> Iterator[str]:
 class Progress:
     """A line on standard error, written over a few times a second."""
 
-    def __init__(self, wanted: bool | None, limit: int | None, exact: bool) -> None:
+    def __init__(self, wanted: bool | None, limit: int | None) -> None:
         self._on = sys.stderr.isatty() if wanted is None else wanted
-        self._limit, self._exact = limit, exact
+        self._limit = limit
         self._last = self._width = 0.0
 
     def show(self, run: Run) -> None:
         """Rounds, their pace, the mean loss and the time left, where that is known."""
         done = run.count + run.warmup
-        if self._exact and done >= MANY:
-            self._exact = False
-            say(f"{done} exact rounds: each takes longer than the one before; --budget 256 makes their cost constant")
         now = time.perf_counter()
         if not self._on or now - self._last < 0.2:
             return

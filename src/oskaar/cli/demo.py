@@ -54,5 +54,5 @@ def run(options: Any) -> int:
     rows = [[name, *(f"{q:.3f}" for q in each)] for name, each in quarters.items()]
     print("\n".join(table([["", "1st", "2nd", "3rd", "4th"], *rows])))
     print(f"\nThe ensemble found a change at round {', '.join(map(str, changes)) or 'none'}.")
-    print("Your own file:  oskaar replay FILE --y COLUMNS     what y can be:  oskaar losses")
+    print("Your own file:  oskaar learn FILE --y COLUMNS     what y can be:  oskaar losses")
     return 0

@@ -39,7 +39,7 @@ def described(thing: Any) -> dict[str, Any]:
         return {"what": "a learner", **about_learner(thing)}
     means = {name: total / thing.count if thing.count else None for name, total in thing.totals.items()}
     return {
-        "what": "a checkpoint of oskaar replay",
+        "what": "a model of oskaar learn",
         **about_learner(thing.learner),
         "rounds": thing.count,
         "not_judged": thing.warmup,
@@ -50,7 +50,7 @@ def described(thing: Any) -> dict[str, Any]:
         "input": thing.file,
         "answers": thing.out,
         "more": sorted(thing.extra),
-        "reproduce": command_line("replay", thing.file, thing.settings, defaults("replay")),
+        "reproduce": command_line("learn", thing.file, thing.settings, defaults("learn")),
     }
 
 

@@ -1,4 +1,4 @@
-"""Interrupts: control-C never cuts a chunk of rounds in two."""
+"""Interrupts: neither control-C nor SIGTERM cuts a chunk of rounds in two."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-FIRST = b"\noskaar: these rounds are finished first; control-C once more stops at once, without a checkpoint\n"
+FIRST = b"\noskaar: these rounds are finished first; once more stops at once, without a checkpoint\n"
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Inside `whole`, the first control-C waits until the end of it, a second one does not; elsewhere none waits.
+    """Inside `whole`, the first signal waits until the end of it, a second one does not; elsewhere none waits.
+
+    `number` is that of the signal: 128 + number is what a program that it ended returns.
 
     >>> interrupts, done = Interrupts(), []
     >>> try:
     ...     with interrupts, interrupts.whole():
-    ...         interrupts.asked = True
+    ...         signal.raise_signal(signal.SIGTERM)
     ...         done.append("all of it")
     ... except KeyboardInterrupt:
-    ...     print(done)
-    ['all of it']
+    ...     print(done, interrupts.number == signal.SIGTERM)
+    ['all of it'] True
     """
 
     def __init__(self) -> None:
         self.asked = self._inside = False
-        self._before: Any = None
+        self.number = int(signal.SIGINT)
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread() and callable(before):
-            self._before = before
-            signal.signal(signal.SIGINT, self._handle)
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                before = signal.getsignal(number)
+                if before not in (signal.SIG_IGN, None):
+                    self._before[number] = before
+                    signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -53,6 +60,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.number = number
         if not self._inside or self.asked:
             raise KeyboardInterrupt
         self.asked = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from difflib import get_close_matches
 from typing import Any
 
 from oskaar import losses
@@ -72,12 +73,31 @@ def described() -> list[dict[str, Any]]:
 
 
 def run(options: Any) -> int:
-    """Print the losses."""
+    """Print the losses, or one of them with all that its documentation says."""
     rows = described()
+    if options.name:
+        rows = [row for row in rows if row["name"] == _named(options.name)]
     if options.json:
         print(json.dumps({"losses": rows}))
         return 0
     for row in rows:
         option = f"--loss {row['option']}" if row["option"] else "in Python"
         print(f"{row['name']} ({option}): {row['about']}\n    {row['made']}    y = {row['y']!r}")
+    if options.name:
+        print("\n" + (inspect.getdoc(getattr(losses, rows[0]["name"])) or ""))
     return 0
+
+
+def _named(text: str) -> str:
+    """The loss of a name, however it is written.
+
+    >>> _named("subset-hamming")
+    'SubsetHamming'
+    """
+    names = {name.lower(): name for name in listed()}
+    key = text.lower().replace("-", "").replace("_", "")
+    if key in names:
+        return names[key]
+    close = get_close_matches(key, list(names), n=1)
+    meant = f" Did you mean {names[close[0]]}?" if close else ""
+    raise ValueError(f"there is no loss {text!r}.{meant} oskaar losses lists all of them.")

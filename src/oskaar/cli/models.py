@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
+from oskaar.learners.batch import Refitted
 from oskaar.losses import Loss
-from oskaar.saved import saved
+from oskaar.schema.kinds import KINDS
 from oskaar.tabular import ReadError
 from oskaar.tabular.round_options import split
 
@@ -43,22 +42,40 @@ def make_learner(name: str, loss: Loss, options: Any, width: int | None) -> Any:
     kernel = make_kernel(options.kernel, width)
     lams = numbers("--lam", options.lam) if options.lam is not None else None
     bytes_ = int(options.max_bytes) if options.max_bytes else None
+    kinds: Any = {"schema": columns_kinds(options.kinds)} if options.kinds else {}
+    if kinds and (kernel is not None or options.standardise):
+        raise ReadError("--as goes with the default kernels: leave out --kernel and --standardise.")
     if name == "ensemble":
         if lams:
             raise ReadError("--lam goes with --learner salami and oskaar: the ensemble mixes several of its own.")
-        return Ensemble(loss, kernel, budget=options.budget, max_bytes=bytes_)
+        return Ensemble(loss, kernel, budget=options.budget, max_bytes=bytes_, **kinds)
     if name == "salami":
         grid: Any = {"lam": lams} if lams else {}
-        return SALAMI(loss, kernel, budget=options.budget, max_bytes=bytes_, **grid)
+        return SALAMI(loss, kernel, budget=options.budget, max_bytes=bytes_, **grid, **kinds)
     if lams and len(lams) > 1:
         raise ReadError(f"--learner {name} takes one lam, got {options.lam}: salami mixes several.")
     if name == "oskaar":
-        return OSKAAR(loss, kernel, lam=lams[0] if lams else 1.0, budget=options.budget, max_bytes=bytes_)
+        return OSKAAR(loss, kernel, lam=lams[0] if lams else 1.0, budget=options.budget, max_bytes=bytes_, **kinds)
     if name != "batch":
         raise ReadError(f"--learner must be one of {', '.join(LEARNERS)}, got {name!r}.")
     if options.budget:
         raise ReadError("--learner batch keeps all rows: --budget goes with ensemble, salami and oskaar.")
-    return Refitted(BatchILE(loss, kernel, lam=lams[0] if lams else 1e-3))
+    return Refitted(BatchILE(loss, kernel, lam=lams[0] if lams else 1e-3, **kinds))
+
+
+def columns_kinds(text: str) -> dict[str, str]:
+    """Kinds of columns by name, as written after --as.
+
+    >>> columns_kinds("amount=number,id=left out")
+    {'amount': 'number', 'id': 'left out'}
+    """
+    pairs = [part.rpartition("=") for part in split(text)]
+    for name, _, kind in pairs:
+        if not name or kind not in KINDS:
+            raise ReadError(
+                f"--as must be column=kind with commas, a kind being one of {', '.join(KINDS)}, got {text}."
+            )
+    return {name: kind for name, _, kind in pairs}
 
 
 def numbers(option: str, text: str) -> list[float]:
@@ -71,44 +88,3 @@ def numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in split(str(text))]
     except ValueError:
         raise ReadError(f"{option} must be a number, or several with commas, got {text!r}.") from None
-
-
-@saved("cli/refitted")
-class Refitted:
-    """BatchILE on a stream: fitted again whenever there are a tenth more rounds.
-
-    >>> from oskaar import losses
-    >>> model = Refitted(BatchILE(losses.ZeroOne("ab")))
-    >>> model.learn_one([0.0], "b")
-    >>> model.predict_one([0.0])
-    'b'
-    """
-
-    def __init__(self, model: BatchILE) -> None:
-        self.model, self.loss = model, model.loss
-        self._xs: list[Any] = []
-        self._ys: list[Any] = []
-        self._fitted = 0
-
-    def predict_one(self, x: Any) -> Any:
-        """None before the first round."""
-        return self.model.predict_one(x) if self._fitted else None
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Store the round; fit again where there are a tenth more."""
-        self._xs.append(x)
-        self._ys.append(y)
-        if len(self._ys) >= 1.1 * self._fitted:
-            self.model.fit(self._xs, self._ys)
-            self._fitted = len(self._ys)
-
-    def __getstate__(self) -> dict[str, Any]:
-        same = bool(self._xs) and all(isinstance(x, np.ndarray) and x.shape == self._xs[0].shape for x in self._xs)
-        return {**vars(self), "_xs": np.array(self._xs) if same else self._xs}
-
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        vars(self).update(attributes)
-        self._xs = list(self._xs)
-
-    def __repr__(self) -> str:
-        return f"Refitted({self.model!r})"

@@ -1,15 +1,15 @@
-"""The options of every command, from the command line and from a TOML file.
-
-argparse does all that is needed, so the command line brings no requirement of its own.
-"""
+"""The options of every command, from the command line and from a TOML file."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import tomllib
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from oskaar import __version__
 from oskaar.serve.command import add_options
 from oskaar.tabular.readers.base import MAX_LINE
 
@@ -19,45 +19,62 @@ class OptionError(ValueError):
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are one sentence."""
+    """Errors are one sentence, with what was probably meant."""
 
     def error(self, message: str) -> NoReturn:
         """Say where help is."""
-        raise OptionError(f"{message}: see {self.prog} --help.")
+        raise OptionError(f"{message}{self._meant(message)}: see {self.prog} --help.")
+
+    def _meant(self, message: str) -> str:
+        """The option or command that is most like the one in a message."""
+        found = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
+        if found is None:
+            return ""
+        known = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
+        word = (found[1] or found[2]).partition("=")[0]
+        close = get_close_matches(word, [str(name) for name in known], n=1)
+        return f", did you mean {close[0]}?" if close else ""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]
+        """Options that are not known are an error of the command that they were given to."""
+        options, more = self.parse_known_args(args, namespace)
+        if more:
+            inner = self._subparsers._group_actions[0].choices if self._subparsers else None
+            owner = inner.get(getattr(options, "command", None), self) if isinstance(inner, dict) else self
+            owner.error(f"unrecognized arguments: {' '.join(more)}")
+        found: argparse.Namespace = options
+        return found
 
 
 def parser() -> Parser:
     """The parser of all commands and their options."""
     top = Parser("oskaar", description="Online structured prediction: predict, see the truth, learn.")
-    commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
-    replay = commands.add_parser(
-        "replay", help="predict and learn, row after row of a file, and say how well it went"
-    )
-    _stream(replay)
-    replay.add_argument("--learner", default="ensemble", help="ensemble (default), salami, oskaar or batch")
-    replay.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
-    replay.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
-    replay.add_argument(
+    top.add_argument("--version", action="version", version=f"oskaar {__version__}")
+    commands = top.add_subparsers(dest="command", parser_class=Parser)
+    learn = commands.add_parser("learn", help="predict and learn, row after row of a file, and say how well it went")
+    _stream(learn)
+    learn.add_argument("--learner", default="ensemble", help="ensemble (default), salami, oskaar or batch")
+    learn.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
+    learn.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
+    learn.add_argument(
         "--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)"
     )
-    replay.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
-    replay.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
-    replay.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file as it goes on, see --every")
-    replay.add_argument(
-        *("--no-checkpoint",),
-        dest="checkpoint",
-        action="store_const",
-        const="",
-        help="keep none, not even after control-C",
+    learn.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
+    learn.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
+    learn.add_argument(
+        "--model", metavar="FILE", help="keep the model in this file; if it is there, go on with it (see --every)"
     )
-    replay.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
-    replay.add_argument("--resume", metavar="FILE", help="go on with the run that this checkpoint keeps")
-    replay.add_argument(
+    learn.add_argument(
+        "--no-model", dest="model", action="store_const", const="", help="keep none, not even after control-C"
+    )
+    learn.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
+    learn.add_argument(
+        "--resume", metavar="FILE", help="go on with the run of which this model was kept, on the same file"
+    )
+    learn.add_argument(
         "--report", help="a page with curves, restart weights, costs and the worst rounds: report.html"
     )
-    replay.add_argument(
-        "--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal"
-    )
+    learn.add_argument("--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal")
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
     _stream(compare)
     compare.add_argument(
@@ -75,14 +92,22 @@ def parser() -> Parser:
     compare.add_argument("--lam", help="several, with commas, each on its own")
     compare.add_argument("--report", help="a page with all their curves: report.html")
     compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
-    inspect = commands.add_parser("inspect", help="what a checkpoint, or a file of learner.save, holds")
-    inspect.add_argument("file", help="the checkpoint; nothing in it is executed")
+    predict = commands.add_parser("predict", help="answers of a model for the rows of a file, which need no labels")
+    predict.add_argument("model", help="what oskaar learn --model wrote")
+    predict.add_argument("file", help="rows with the columns that the model was learned from; - is standard input")
+    predict.add_argument("--out", help="answers.csv, .jsonl or .parquet; default: CSV on standard output")
+    for name, about in (("--format", "of the file"), ("--encoding", "of the file (default: that of the model's)")):
+        predict.add_argument(name, help=about)
+    inspect = commands.add_parser("inspect", help="what a model holds")
+    inspect.add_argument("file", help="of oskaar learn --model, or of learner.save; nothing in it is executed")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
+    losses.add_argument("name", nargs="?", help="one of them, explained")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
     serve = commands.add_parser("serve", help="many streams over HTTP, durable: labels come late, nothing is lost")
     add_options(serve)
-    for command in (replay, compare, inspect, losses, demo, serve):
+    for command in (learn, predict, compare, inspect, losses, demo, serve):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
+        command.add_argument("--quiet", action="store_true", help="results alone, no messages but errors")
         command.add_argument("--debug", action="store_true", help="show where an error came from")
     return top
 
@@ -95,12 +120,20 @@ def _stream(command: argparse.ArgumentParser) -> None:
     add("--encoding", default="utf-8", help="of the text (default utf-8)")
     add("--max-line", type=_count, default=MAX_LINE, help="bytes that a line may have (default 16 MiB)")
     add("--y", help="columns of the label: names, patterns such as 'label_*', first:3 or last:3")
-    add("--x", help="columns of the input (default: all others)")
+    add("--x", help="columns of the input (default: all others); '!hour' is all but this one")
     add("--loss", help="f1, zeroone, ordinal, squared, kendall, ...: see oskaar losses")
     add("--group", help="the column whose equal values make a round of several rows")
     add("--order", help="the column to sort by; default: the order of the file")
     add("--limit", type=_count, help="at most so many rounds")
-    add("--missing", choices=("error", "skip", "zero"), default="error", help="what to do with empty cells")
+    add("--drop", help="columns to leave out, as in --y")
+    add("--as", dest="kinds", help="what columns are: amount=number,subject=text (category, boolean, tokens, time)")
+    add("--tags-separator", help="between the tags of a cell: ';', '|', ',', ' ' or json (default: inferred)")
+    add(
+        "--missing",
+        choices=("learn", "error", "skip", "zero"),
+        default="learn",
+        help="what to do with empty cells: learn that they are missing (default), ...",
+    )
     add("--standardise", action=argparse.BooleanOptionalAction, default=False, help="scale x online")
     add(
         "--lags",
@@ -122,7 +155,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """The options; those of --config come first, so that the command line overrides them."""
-    options = parser().parse_args(argv)
+    options = parser().parse_args(argv or ["--help"])
     path = getattr(options, "config", None)
     if path:
         extra, file = _from_toml(path, options)
@@ -138,7 +171,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def defaults(command: str) -> dict[str, Any]:
     """What the options of a command are where they are not given.
 
-    >>> defaults("replay")["learner"]
+    >>> defaults("learn")["learner"]
     'ensemble'
     """
     return vars(parser().parse_args([command, *(["-"] if command == "inspect" else [])]))

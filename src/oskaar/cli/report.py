@@ -12,7 +12,7 @@ from oskaar.tabular import TableStream
 
 WHERE = {
     *("command", "file", "config", "given", "json", "debug", "progress", "jobs"),
-    *("out", "report", "checkpoint", "resume", "every"),
+    *("out", "report", "model", "resume", "every"),
 }
 """Options that change nothing in the result."""
 
@@ -55,8 +55,8 @@ def repeating(options: Any) -> str:
     """The command that repeats a run, with every option that is not at its default, those of --config among them.
 
     >>> from oskaar.cli.options import parse
-    >>> repeating(parse(["replay", "my file.csv", "--y", "a", "--no-baselines", "--json"]))
-    "oskaar replay 'my file.csv' --y a --no-baselines"
+    >>> repeating(parse(["learn", "my file.csv", "--y", "a", "--no-baselines", "--json"]))
+    "oskaar learn 'my file.csv' --y a --no-baselines"
     """
     settings = {name: setting for name, setting in vars(options).items() if name not in WHERE}
     return command_line(options.command, options.file, settings, defaults(options.command))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from oskaar.cli.answers import Answers
 from oskaar.cli.baselines import make_baselines
 from oskaar.cli.checkpoint import Checkpoint, Checkpointer
-from oskaar.cli.console import Progress
+from oskaar.cli.console import Progress, say
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
 from oskaar.metrics import Metrics
@@ -39,7 +38,10 @@ class Run:
         self.totals = dict.fromkeys(self._baselines, 0.0)
         self.seconds = 0.0
         self.metrics = Metrics(self.loss)
-        self.interrupted = False
+        self.interrupted, self.signal = False, 0
+        self.error: Exception | None = None
+        """What ended the run before the end of the file."""
+        self.not_written: list[str] = []
         self.whole = True
         """False while some rounds are learned and not yet counted."""
         self.began, self._reading = 0, stream.state()
@@ -48,21 +50,19 @@ class Run:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
         start = time.perf_counter() - self.seconds
         rounds_left = iter(self.stream)
+        interrupts = Interrupts()
         try:
-            with Interrupts() as interrupts:
+            with interrupts:
                 while rounds := list(islice(rounds_left, self.observer.chunk(chunk) if self.observer else chunk)):
                     with interrupts.whole():
                         self._learn(rounds)
                         self.seconds = time.perf_counter() - start
                     progress.show(self)
                     checkpointer.after(self)
-                checkpointer.at_end(self)
         except KeyboardInterrupt:
-            self.interrupted = True
-        except ReadError:
-            with suppress(ReadError):  # the first error is the one to report
-                checkpointer.at_end(self)
-            raise
+            self.interrupted, self.signal = True, interrupts.number
+        except (ReadError, MemoryError) as error:
+            self.error = error
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
@@ -96,8 +96,24 @@ class Run:
             lines = [r.line for r in rounds]
             self.observer.add(RecordedRounds(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         if self.out is not None:
-            self.out.write(rounds, happened, before, self.stream.labels.show)
+            self._answer(rounds, happened, before)
         self._reading, self.whole = self.stream.state(), True
+
+    def _answer(self, rounds: list[Round], happened: Any, before: int) -> None:
+        """Write the answers; a file that takes no more ends them, not the run."""
+        assert self.out is not None
+        try:
+            self.out.write(rounds, happened, before, self.stream.labels.show)
+        except OSError as error:
+            if self.out.name is None:
+                raise
+            say(f"--out {self.out.name} takes no more answers after round {before}: {error.strerror}.")
+            self.not_written.append("the answers")
+            self.out = None
+
+    def take(self, learner: Any) -> None:
+        """Go on with a learner that has learned from other files."""
+        self.learner = learner
 
     def checkpoint(self, file: str) -> Checkpoint:
         """All that it takes to go on later."""
@@ -152,6 +168,13 @@ class Run:
             "not_judged": self.warmup,
             "skipped": self.stream.skipped,
             "interrupted": self.interrupted,
+            "error": None if self.error is None else str(self.error),
             "file": self.stream.table.name,
             "inferred": self.stream.notes,
+            "columns": self._columns(),
         }
+
+    def _columns(self) -> str | None:
+        """What the learner has read the columns as; None where it is not told, as with a kernel of its own."""
+        schema = getattr(getattr(self.learner, "model", self.learner), "schema", None)
+        return str(schema) if schema is not None and self.stream.names else None

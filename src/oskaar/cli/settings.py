@@ -11,7 +11,7 @@ from typing import Any
 from oskaar.tabular import ReadError, RoundOptions, TableStream, read
 
 COLUMNS = tuple(field.name for field in fields(RoundOptions) if field.name != "limit")
-LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines")
+LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines", "kinds")
 FIXED = ("format", "encoding", *COLUMNS, *LEARNING)
 """Settings that a run cannot change when it is resumed."""
 
@@ -22,11 +22,19 @@ FREE = ("chunk", "limit", "max_line")
 def open_stream(options: Any) -> TableStream:
     """The rounds of the file that the options name."""
     table = read(options.file, options.format, options.encoding, options.max_line)
-    stream = TableStream(table, RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit")}))
+    chosen = RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit")})
+    stream = TableStream(table, chosen, named=reads_by_schema(vars(options)))
     if stream.largest > 10 and options.kernel and not options.standardise:
         largest = min(stream.largest, 1e300)
         stream.notes.append(f"numbers of x reach {largest:g}: --standardise scales them as they come")
     return stream
+
+
+def reads_by_schema(settings: Mapping[str, Any]) -> bool:
+    """Whether a learner with these settings reads rows by a schema: without a kernel, and not standardised before."""
+    learners = str(settings.get("learner")).split(",")
+    river = any(name.startswith("river-") for name in learners) or bool(settings.get("river"))
+    return not (settings.get("kernel") or settings.get("standardise") or river)
 
 
 def settings_of(options: Any) -> dict[str, Any]:
@@ -49,8 +57,8 @@ def resumed(options: Namespace, kept: Mapping[str, Any], path: str) -> Namespace
 def command_line(command: str, file: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
     """The command with every setting that is not at its default.
 
-    >>> command_line("replay", "my tags.csv", {"loss": "f1", "degrees": True, "lam": None}, {"degrees": False})
-    "oskaar replay 'my tags.csv' --loss f1 --degrees"
+    >>> command_line("learn", "my tags.csv", {"loss": "f1", "degrees": True, "lam": None}, {"degrees": False})
+    "oskaar learn 'my tags.csv' --loss f1 --degrees"
     """
     words = ["oskaar", command, file]
     for name, setting in settings.items():

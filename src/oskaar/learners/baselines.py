@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
+import numpy as np
+
 from oskaar.guards import exclusive, writing
 from oskaar.learners.base import Predictor, as_labels, require_loss
 from oskaar.losses import Loss
@@ -107,3 +109,61 @@ class MostFrequent(_Blind):
             self._counts[key] = self._counts.get(key, 0) + 1
             if self._counts[key] >= self._most:
                 self._most, self._answer = self._counts[key], y
+
+
+@saved("learner/as-listed")
+class AsListed:
+    """Documents in the order of the file.
+
+    >>> AsListed().predict_one([[0.5], [0.7]])
+    (0, 1)
+    """
+
+    def predict_one(self, x: Any) -> tuple[int, ...]:
+        """0, 1, 2, ..."""
+        return tuple(range(len(x)))
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Nothing: the answer does not depend on labels."""
+
+
+@saved("learner/left-head")
+class LeftHead:
+    """A tree in which each token hangs on the one before it, and the first on the root.
+
+    >>> LeftHead().predict_one([[0.5]] * 9)
+    (0, 1, 2)
+    """
+
+    def predict_one(self, x: Any) -> tuple[int, ...]:
+        """0, 1, 2, ...: x has a row for each of n^2 arcs."""
+        return tuple(range(round(len(x) ** 0.5)))
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Nothing: the answer does not depend on labels."""
+
+
+@saved("learner/mean-so-far")
+class MeanSoFar:
+    """The mean of the labels seen: what the most frequent label is to numbers.
+
+    >>> model = MeanSoFar()
+    >>> for y in ([1.0], [2.0]):
+    ...     model.learn_one(None, y)
+    >>> model.predict_one(None)
+    array([1.5])
+    """
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._mean: Any = None
+
+    def predict_one(self, x: Any) -> Any:
+        """None before the first label."""
+        return self._mean
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Update the mean with a label."""
+        self._n += 1
+        y = np.asarray(y, dtype=float)
+        self._mean = y if self._mean is None else self._mean + (y - self._mean) / self._n

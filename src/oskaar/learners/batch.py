@@ -165,3 +165,44 @@ def _not_fitted() -> type[ValueError]:
     """ValueError, or scikit-learn's kind of it where that is in use."""
     kinds = sys.modules.get("sklearn.exceptions")
     return getattr(kinds, "NotFittedError", ValueError)
+
+
+@saved("learner/refitted")
+class Refitted:
+    """BatchILE on a stream: fitted again whenever there are a tenth more rounds.
+
+    >>> from oskaar import losses
+    >>> model = Refitted(BatchILE(losses.ZeroOne("ab")))
+    >>> model.learn_one([0.0], "b")
+    >>> model.predict_one([0.0])
+    'b'
+    """
+
+    def __init__(self, model: BatchILE) -> None:
+        self.model, self.loss = model, model.loss
+        self._xs: list[Any] = []
+        self._ys: list[Any] = []
+        self._fitted = 0
+
+    def predict_one(self, x: Any) -> Any:
+        """None before the first round."""
+        return self.model.predict_one(x) if self._fitted else None
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Store the round; fit again where there are a tenth more."""
+        self._xs.append(x)
+        self._ys.append(y)
+        if len(self._ys) >= 1.1 * self._fitted:
+            self.model.fit(self._xs, self._ys)
+            self._fitted = len(self._ys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        same = bool(self._xs) and all(isinstance(x, np.ndarray) and x.shape == self._xs[0].shape for x in self._xs)
+        return {**vars(self), "_xs": np.array(self._xs) if same else self._xs}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes)
+        self._xs = list(self._xs)
+
+    def __repr__(self) -> str:
+        return f"Refitted({self.model!r})"

@@ -11,7 +11,7 @@ from oskaar.state.names import Allowed
 
 
 def load(path: str | os.PathLike[str], allow: Allowed = None, max_bytes: int | None = None) -> Any:
-    """The learner that `learner.save(path)` wrote; it goes on bit for bit as the one that was saved.
+    """The learner that `learner.save(path)` or `oskaar learn --model` wrote; it goes on bit for bit as it was.
 
     allow: modules whose classes and functions the file may name, such as ["mypackage.losses"], or the things
         themselves, as {"mypackage.losses:turns": turns}. Needed for a loss, a kernel or a learner of one's own;
@@ -44,6 +44,8 @@ def from_bytes(data: bytes, allow: Allowed = None, max_bytes: int | None = None)
 
 
 def _checked(thing: Any) -> Any:
+    if isinstance(thing, dict) and "learner" in thing:  # of the command line, with how its file was read
+        thing = thing["learner"]
     if not isinstance(thing, Predictor):
         raise state.StateError(f"the file must hold a learner, it holds a {type(thing).__name__}.")
     try:

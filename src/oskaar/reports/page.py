@@ -41,7 +41,7 @@ def html(
 ) -> str:
     """The page as a text.
 
-    result: what `oskaar replay --json` prints, for the table on top and the settings.
+    result: what `oskaar learn --json` prints, for the table on top and the settings.
     command: what to type to do it again. All texts are escaped.
     """
     result = result or {}

@@ -1,6 +1,6 @@
-"""Files and tables to rounds: readers, columns, labels, lags. What `oskaar replay` does to a file, in Python.
+"""Files and tables to rounds: readers, columns, labels, lags. What `oskaar learn` does to a file, in Python.
 
->>> from oskaar.tabular import Record, RoundOptions, Table, TableStream
+>>> from oskaar.tabular import Record, RoundOptions, TableStream, Table
 >>> records = [Record(1, {"wind": 3.5, "label": "calm"}), Record(2, {"wind": 9.0, "label": "gale"})]
 >>> stream = TableStream(Table("here", iter(records)), RoundOptions(y="label"))
 >>> stream.labels.loss, [(r.x.tolist(), r.y) for r in stream]

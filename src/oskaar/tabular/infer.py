@@ -1,4 +1,4 @@
-"""Inferring the options: which columns are y, and which loss fits them. Each inference is noted for the user.
+"""Inferring which columns are y, and which loss fits them. Each inference is noted for the user.
 
 The kind of y is inferred from the first rows. Its range, levels, classes and tags are learned as they come: no label
 is ever moved. The first number or level is learned but not judged, as there is nothing to answer before it.
@@ -16,16 +16,21 @@ from oskaar.tabular.round_options import matching
 LIKELY = ("label_*", "label", "labels", "y", "target", "class", "tags", "upos", "tag")
 """Names that mostly are labels, tried in this order."""
 
+SEVERAL, AGAIN, LONGEST, MOST_TAGS = 0.1, 0.8, 60, 4
+"""Texts are lists of tags where so many have several parts, so few of the parts differ, and none is longer; with
+spaces or commas they have no more than so many tags on average."""
+
 FEW = 20
 """So many different whole numbers are levels; more are numbers."""
 
 
 @dataclass
 class Inferred:
-    """A loss by name; `not_judged`: so many first rounds are learned only."""
+    """A loss by name; how many rows are learned and not judged, as their labels set something; what parts tags."""
 
     loss: str
     not_judged: int = 0
+    separator: str | None = None
 
 
 def infer_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
@@ -64,11 +69,20 @@ def ranked_columns(columns: list[str], sample: list[Record]) -> list[str]:
     return found if whole and all(set(row) == set(every) for row in rows) else []
 
 
-def infer_loss(y: list[str], known: list[Any], grouped: bool, asked: str | None, notes: list[str]) -> Inferred:
-    """What y is, by its first values `known`; asked: the loss, where it was given."""
+def infer_loss(
+    y: list[str], known: list[Any], grouped: bool, asked: str | None, separator: str | None, notes: list[str]
+) -> Inferred:
+    """What y is, by its first values `known`; asked: the loss, where it was given; separator: of tags, likewise."""
     if not known:
         raise ReadError(f"{y[0]!r} has no value in the first rows: name the columns of y with --y.")
     kind = _kind(known)
+    if len(y) == 1 and kind == "text" and not grouped and (asked in SUBSETS or asked is None):
+        separator = separator or tags_separator(known)
+        if separator and asked is None:
+            how = "a JSON list" if separator == "json" else f"several tags with {separator!r} between them"
+            notes.append(f"{y[0]!r} is {how}: a subset, loss F1 (--tags-separator and --loss say otherwise)")
+        if separator or asked:
+            return Inferred(asked or "F1", separator=separator)
     what = f"{len(y)} columns are" if len(y) > 1 else f"{y[0]!r} is"
     if grouped and asked is None:
         text = kind == "text"
@@ -100,6 +114,27 @@ def infer_loss(y: list[str], known: list[Any], grouped: bool, asked: str | None,
         notes.append(f"{what} numbers: loss {asked or 'Squared'}, their range is learned (--low and --high set it)")
         return Inferred(asked or "Squared", not_judged=1)
     return Inferred(asked or "ZeroOne")
+
+
+def tags_separator(cells: list[Any]) -> str | None:
+    """What parts the tags in texts, if they are lists of tags that come again; None for texts of another kind.
+
+    >>> [tags_separator(texts) for texts in (["A1;B2", "B2", "A1;C"], ["red", "blue"], ['["a"]', '["b", "a"]'])]
+    [';', None, 'json']
+    """
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if texts and all(text.startswith("[") and text.endswith("]") for text in texts):
+        return "json"
+    for separator in ";|, ":
+        parts = [[part.strip() for part in text.split(separator) if part.strip()] for text in texts]
+        several = sum(len(row) > 1 for row in parts)
+        tags = [tag for row in parts for tag in row]
+        again = len(set(tags)) <= AGAIN * len(tags) and max(map(len, tags), default=0) <= LONGEST
+        if separator in ", ":  # texts have them too: tags are combined in more ways than there are tags
+            again = again and len(set(texts)) >= len(set(tags)) and sum(map(len, parts)) <= MOST_TAGS * len(parts)
+        if several >= SEVERAL * len(texts) > 0 and again:
+            return separator
+    return None
 
 
 def _kind(cells: list[Any]) -> str:

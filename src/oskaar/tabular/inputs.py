@@ -27,7 +27,11 @@ def error_at(table: Table, record: Record, message: str) -> ReadError:
 
 
 class InputColumns:
-    """x of records. `columns` are those of the file, `sample` its first records; `always` are x in any case."""
+    """x of records. `columns` are those of the file, `sample` its first records; `always` are x in any case.
+
+    named: rows are cells by name, as they are in the file, for a learner that reads them by a schema of its own.
+    Else they are numbers, or, where there is text, numbers by name with text one-hot.
+    """
 
     def __init__(
         self,
@@ -37,21 +41,29 @@ class InputColumns:
         sample: list[Record],
         not_x: set[str],
         always: list[str],
+        named: bool = False,
     ) -> None:
         self._table, self._options, self._not_x = table, options, not_x
         self._x = options.x or (",".join(table.inputs) if table.inputs else None)
         self._is_x: dict[str, bool] = {}
+        self.named, self._always = named and not table.sparse, frozenset(always)
+        if options.drop:
+            self._not_x = {*not_x, *matching(options.drop, columns, "--drop")}
         if self._x:
             chosen = set(matching(self._x, columns, "--x"))
-            self._is_x = {name: name in chosen and name not in not_x for name in columns}
+            self._is_x = {name: name in chosen and name not in self._not_x for name in columns}
             self._is_x |= dict.fromkeys(always, True)
         self.standardiser = Standardiser() if options.standardise else None
         rows = [self._pairs(record) for record in sample]
         if not any(rows):
             raise ReadError("there is no column left for x: name some with --x.")
         self.names = [name for name, _ in rows[0]]
+        if self.named and not table.columns:
+            self.names = list(dict.fromkeys(name for row in rows for name, _ in row))
         same = not table.sparse and bool(self.names) and all([n for n, _ in row] == self.names for row in rows)
-        self.dense = same and all(isinstance(c, (int, float, type(None))) for row in rows for _, c in row)
+        self.dense = (
+            not self.named and same and all(isinstance(c, (int, float, type(None))) for row in rows for _, c in row)
+        )
         self._direct = self.dense and bool(table.columns) and set(self.names) <= set(sample[0].cells)
         self.largest = max((abs(c) for row in rows for _, c in row if c is not None), default=0) if self.dense else 0
         """The largest number of x in the sample."""
@@ -63,7 +75,8 @@ class InputColumns:
                 wanted = self._x is None or matches(name, self._x)
                 self._is_x[name] = wanted and name not in self._not_x
             if self._is_x[name]:
-                pairs += flat(name, cell) if isinstance(cell, (list, tuple, dict)) else [(name, cell)]
+                nested = isinstance(cell, (list, tuple, dict)) and not (self.named and is_tokens(cell))
+                pairs += flat(name, cell) if nested else [(name, cell)]
         return pairs
 
     def row(self, record: Record) -> Any:
@@ -76,6 +89,8 @@ class InputColumns:
         for name, cell in pairs:
             if isinstance(cell, (int, float)) and not abs(cell) < HUGE:
                 raise error_at(self._table, record, f"column {name!r} must be finite, got {cell!s:.20}")
+        if self.named:
+            return self._cells(record, pairs)
         if not self.dense:
             named = {n: c if isinstance(c, (int, float)) else str(c) for n, c in pairs if c is not None}
             return named if self.standardiser is None else self.standardiser.named(named)
@@ -97,6 +112,16 @@ class InputColumns:
             what = f"column {name!r} must be a number, as in the first rows, got {cell!r}"
             raise error_at(self._table, record, what) from None
 
+    def _cells(self, record: Record, pairs: list[tuple[str, Any]]) -> Any:
+        """Cells by name, with what is to be done with those that are missing; None where the row is to be skipped."""
+        known = [(name, cell) for name, cell in pairs if name not in self._always]
+        cells = [cell for _, cell in known]
+        if self._options.missing != "learn" and None in cells:
+            if not self.fills(record, cells, [name for name, _ in known]):
+                return None
+            return {name: 0.0 if cell is None else cell for name, cell in pairs}
+        return dict(pairs)
+
     def _standardised(self, row: Any) -> Any:
         return row if self.standardiser is None else self.standardiser.dense(row)
 
@@ -108,6 +133,11 @@ class InputColumns:
             return True
         advice = "--missing skip leaves such rows out" + (", --missing zero fills in 0" if is_x else "")
         raise error_at(self._table, record, f"column {names[cells.index(None)]!r} has no value: {advice}")
+
+
+def is_tokens(cell: Any) -> bool:
+    """Whether a cell is a list of texts."""
+    return isinstance(cell, (list, tuple)) and bool(cell) and all(isinstance(part, str) for part in cell)
 
 
 def flat(name: str, cell: Any) -> list[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ def _subsets(name: str, columns: list[str], options: RoundOptions) -> LabelForma
 
     def of(cells: list[Any]) -> frozenset[Any]:
         if len(columns) == 1:
-            return _members(cells[0])
+            return _members(cells[0], options.tags_separator)
         for column, cell in zip(columns, cells, strict=True):
             if cell not in (0, 1):
                 raise ValueError(f"column {column!r} must be 0 or 1, got {cell!r}")
@@ -131,10 +132,15 @@ def _subsets(name: str, columns: list[str], options: RoundOptions) -> LabelForma
     return LabelFormat(loss, of, lambda z: None if z is None else sorted(z, key=lambda v: (order.get(v, 0), str(v))))
 
 
-def _members(cell: Any) -> frozenset[Any]:
-    """The labels of a cell: a list, or a text with commas."""
+def _members(cell: Any, separator: str | None) -> frozenset[Any]:
+    """The labels of a cell: a list, or a text with separators, commas where none is known; "json" for lists."""
+    if isinstance(cell, str) and separator == "json":
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            raise ValueError(f"tags must be a JSON list, got {cell[:60]!r}") from None
     if isinstance(cell, str):
-        cell = [text_cell(part) for part in cell.split(",") if part.strip()]
+        cell = [text_cell(part) for part in cell.split(separator or ",") if part.strip()]
     return frozenset(cell) if isinstance(cell, (list, tuple)) else frozenset([cell])
 
 

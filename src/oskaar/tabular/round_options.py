@@ -1,4 +1,4 @@
-"""Options of a stream: which columns are x and y, what y means, and how columns are named."""
+"""How records become rounds: which columns are x and y, and what y means."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from oskaar.tabular.readers import ReadError
 class RoundOptions:
     """How records become rounds. What is None is inferred from the first rows; columns are patterns (`matching`).
 
-    The fields are the options of `oskaar replay` with the same names.
+    The fields are the options of `oskaar learn` with the same names.
     """
 
     y: str | None = None
     """The columns of the label."""
     x: str | None = None
-    """The columns of the input; None: all others."""
+    """The columns of the input; None: all others. `!hour` is all others but this one."""
+    drop: str | None = None
+    """Columns that are neither x nor y."""
     group: str | None = None
     """Consecutive records with the same value in this column make one round of several rows."""
     order: str | None = None
     """The column to sort by; None: the order of the file."""
-    missing: str = "error"
-    """What a missing value does: "error", "skip" the row, or "zero" for inputs."""
+    missing: str = "learn"
+    """What a missing input does: "learn" that it is (rows are then read by the learner's schema), "error", "skip" the
+    row, or "zero"."""
+    tags_separator: str | None = None
+    """Between the tags of a cell; "json" for lists. None: inferred."""
     standardise: bool = False
     """Scale x by the rows so far."""
     lags: int | None = None
@@ -57,13 +62,16 @@ def split(patterns: str) -> list[str]:
 def matching(patterns: str, columns: Sequence[str], option: str) -> list[str]:
     """The columns that patterns name, in the order of the file; each pattern must find one.
 
-    A pattern is a name, a name with * and ?, or first:n and last:n.
+    A pattern is a name, a name with * and ?, or first:n and last:n; where each has a ! before it, all others.
 
     >>> matching("b*,last:1", ["a", "b1", "b2", "c"], "--y")
     ['b1', 'b2', 'c']
     """
     found: set[str] = set()
-    for pattern in split(patterns):
+    listed = split(patterns)
+    if listed and all(pattern.startswith("!") for pattern in listed):
+        return [column for column in columns if column not in matching(patterns.replace("!", ""), columns, option)]
+    for pattern in listed:
         hits = _hits(pattern, columns)
         if not hits:
             shown = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
@@ -74,7 +82,10 @@ def matching(patterns: str, columns: Sequence[str], option: str) -> list[str]:
 
 def matches(name: str, patterns: str) -> bool:
     """Whether a column is named by patterns, for files whose columns differ from record to record."""
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in split(patterns))
+    listed = split(patterns)
+    if listed and all(pattern.startswith("!") for pattern in listed):
+        return not matches(name, patterns.replace("!", ""))
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in listed)
 
 
 def _hits(pattern: str, columns: Sequence[str]) -> Sequence[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from oskaar.tabular.infer import infer_loss, infer_y
 from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
-from oskaar.tabular.labels import GROUPED, loss_name, make_labels
+from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
 from oskaar.tabular.lags import lag_names, with_lags
 from oskaar.tabular.readers import ReadError, Record, Table
 from oskaar.tabular.round_options import RoundOptions, matching
@@ -29,9 +30,12 @@ class Round(NamedTuple):
 
 
 class TableStream:
-    """The rounds of a table, made as they are asked for; `notes` say what was inferred."""
+    """The rounds of a table, made as they are asked for; `notes` say what was inferred.
 
-    def __init__(self, table: Table, options: RoundOptions) -> None:
+    named: x is cells by name, as they are in the file, for learners with a schema; else numbers where all are.
+    """
+
+    def __init__(self, table: Table, options: RoundOptions, named: bool = False) -> None:
         self.table, self.options = table, options
         self.notes, self.skipped = list(table.notes), 0
         records = self._counted(self._ordered())
@@ -44,10 +48,14 @@ class TableStream:
         self._choose_y(columns, sample)
         sample = self._with_lags(sample)
         not_x = {*self.y, *(name for name in (self.group, options.order, table.group) if name)}
-        self._inputs = InputColumns(table, options, columns, sample, not_x, lag_names(self.y, options.lags or 0))
+        self._inputs = InputColumns(
+            table, options, columns, sample, not_x, lag_names(self.y, options.lags or 0), named
+        )
         self.dense = self._inputs.dense and not self._tree
         if self._tree:
             self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
+        elif self._inputs.named:
+            self.notes.append(f"x is {len(self._inputs.names)} columns: {_listed(self._inputs.names)}")
         elif self.dense:
             self.notes.append(f"x is {len(self._inputs.names)} numbers")
         else:
@@ -56,7 +64,7 @@ class TableStream:
     @property
     def names(self) -> list[str] | None:
         """What the numbers of x are called; None for named values."""
-        return list(self._inputs.names) if self.dense else None
+        return list(self._inputs.names) if self.dense or self._inputs.named else None
 
     @property
     def width(self) -> int | None:
@@ -108,9 +116,13 @@ class TableStream:
             self.group = None
         known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
         given = (options.levels or options.classes) if asked == "Ordinal" else options.low is not None
-        found = infer_loss(self.y, known, bool(self.group), asked, [] if given else self.notes)
+        found = infer_loss(
+            self.y, known, bool(self.group), asked, options.tags_separator, [] if given else self.notes
+        )
         self._head = 0 if given else found.not_judged
-        self.labels = make_labels(found.loss, self.y, options)
+        self._loss, self._separator = found.loss, found.separator
+        self.labels = make_labels(found.loss, self.y, replace(options, tags_separator=found.separator))
+        self._tags = found.loss in SUBSETS and len(self.y) == 1
 
     def _with_lags(self, sample: list[Record]) -> list[Record]:
         """The last labels as columns, where they are wanted: in all records, and in these."""
@@ -142,6 +154,8 @@ class TableStream:
         for record in self._records:
             self._used += 1
             cells = [self._cell(record, name) for name in self.y]
+            if self._tags and cells[0] is None:
+                cells = [()]  # no tags
             x = self._inputs.row(record) if None not in cells or self._fills(record, cells) else None
             if x is None:
                 self.skipped += 1
@@ -183,7 +197,8 @@ class TableStream:
 
     def about(self) -> dict[str, Any]:
         """What was inferred, which must be inferred again from the same file."""
-        return {"loss": repr(self.labels.loss), "y": self.y, "x": self._inputs.names if self.dense else None}
+        about = {"loss": self._loss, "separator": self._separator, "y": self.y, "group": self.group}
+        return {**about, "tree": self._tree, "x": self.names if not self._tree else None}
 
     def state(self) -> dict[str, Any]:
         """How far the records have been used, and what has been learned of them."""
@@ -211,3 +226,46 @@ class TableStream:
         self.skipped = state["skipped"]
         if self._inputs.standardiser:
             self._inputs.standardiser.restore(state["scale"])
+
+
+class Unlabelled:
+    """Rounds without labels of a table, for a model: pairs of their records and x.
+
+    about: what `TableStream.about` said of the file that the model was learned from.
+    """
+
+    def __init__(self, table: Table, options: RoundOptions, about: dict[str, Any], named: bool = False) -> None:
+        if options.lags:
+            raise ReadError("the model needs the last labels (--lags), which rows without labels do not have.")
+        self.table, self._about = table, about
+        records = iter(table)
+        sample = list(islice(records, SAMPLE))
+        self._records: Iterator[Record] = chain(sample, records)
+        self._group = about["group"]
+        columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
+        not_x = {*about["y"], *(name for name in (self._group, options.order) if name)}
+        self._inputs = InputColumns(table, options, columns, sample, not_x, [], named) if sample else None
+
+    def about(self) -> dict[str, Any]:
+        """What the columns of x are."""
+        return {"x": self._inputs.names if self._inputs and self._about["x"] is not None else None}
+
+    def __iter__(self) -> Iterator[tuple[list[Record], Any]]:
+        if self._inputs is None:
+            return
+        for records in self._rounds():
+            rows = arc_rows(records) if self._about["tree"] else [self._inputs.row(record) for record in records]
+            if any(row is None for row in rows):
+                continue
+            dense = self._inputs.dense and not self._about["tree"]
+            x = rows[0] if not self._group else np.array(rows) if dense else rows
+            yield records, x
+
+    def _rounds(self) -> Iterator[list[Record]]:
+        if not self._group:
+            return ([record] for record in self._records)
+        return (list(members) for _, members in groupby(self._records, key=lambda r: r.cells.get(self._group)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

@@ -1,0 +1,157 @@
+"""`oskaar learn FILE`: predict, see the label, learn, row after row of a file.
+
+The table comes first, whatever fails after it: the report, the model and the answers are written each on its own, and
+what cannot be written is one sentence and exit code 1. A row that cannot be used ends the run with the table of the
+rows before it and exit code 2; control-C and SIGTERM with 130 and 143.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from oskaar.cli.answers import opened
+from oskaar.cli.checkpoint import Checkpoint, Checkpointer, read_checkpoint, require_same, require_same_columns
+from oskaar.cli.console import Progress, complain, say, table
+from oskaar.cli.models import make_learner
+from oskaar.cli.run import Run
+from oskaar.cli.settings import open_stream, resumed
+
+
+def run(options: Any) -> int:
+    """Run it, print the result, and write what was asked for; the exit code."""
+    report = None
+    if options.report:
+        from oskaar.cli.report import Report
+
+        report = Report(options)  # what it needs is missed before the run
+    kept, options = _kept(options)
+    done, checkpointer = _begun(options, kept), Checkpointer(options)
+    if report:
+        before = kept.extra.get("report") if kept and options.resume else None
+        done.observer = report.recorder(options.learner, done.stream, done.baselines, before)
+        done.parts["report"] = done.observer
+    with opened(options.out, kept if options.resume else None) as done.out:
+        done.go(options.chunk, Progress(options.progress, options.limit), checkpointer)
+    result, to = done.result(), sys.stderr if options.out == "-" else sys.stdout
+    if result["columns"]:
+        say(f"the columns were read as {result['columns']} (--as says otherwise)")
+    shown = done.error is None or done.count > 0
+    if shown and not options.json:
+        print("\n".join(lines(options.learner, result)), file=to, flush=True)
+    try:
+        _deliver(done, checkpointer, report, result)
+    finally:
+        if shown and options.json:
+            print(json.dumps(result), file=to, flush=True)
+    if done.error is not None:
+        if options.debug:
+            raise done.error
+        complain(str(done.error) or "there is not enough memory: give --budget, such as 128.")
+        return 2
+    return 128 + done.signal if done.interrupted else int(bool(result["not_written"]))
+
+
+def _kept(options: Namespace) -> tuple[Checkpoint | None, Namespace]:
+    """The run that is resumed, or the model with which a new file goes on; and the options with its settings."""
+    path = options.resume or (options.model if options.model and os.path.exists(options.model) else None)
+    if path is None:
+        return None, options
+    kept = read_checkpoint(path)
+    options = resumed(options, kept.settings, path)
+    if not options.resume:  # what was inferred from the first file holds for the others
+        options.loss, options.tags_separator = kept.about["loss"], kept.about["separator"]
+        options.y = options.y or ",".join(kept.about["y"])
+    return kept, options
+
+
+def _begun(options: Namespace, kept: Checkpoint | None) -> Run:
+    """A run on the file, with a new learner or with the one that was kept."""
+    stream = open_stream(options)
+    learner = kept.learner if kept else make_learner(options.learner, stream.labels.loss, options, stream.width)
+    for note in stream.notes:
+        say(note)
+    done = Run(stream, learner, options)
+    if kept and options.resume:
+        require_same(stream, kept, options)
+        done.restore(kept)
+        say(f"{options.resume}: going on after {done.began} rounds")
+    elif kept:
+        require_same_columns(stream.about(), kept, stream.table.name)
+        done.take(kept.learner)
+        say(f"{options.model} has learned {kept.count + kept.warmup} rounds: it goes on with those of this file")
+    return done
+
+
+def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[str, Any]) -> None:
+    """Write the model and the report; what fails is said, and the rest is written all the same."""
+
+    def model() -> None:
+        if done.interrupted:
+            result["model"] = checkpointer.interrupted(done)
+            say(f"interrupted: the result is of the first {done.count} rounds")
+        else:
+            result["model"] = checkpointer.at_end(done)
+
+    def page() -> None:
+        if report and done.observer and (done.error is None or done.count):
+            done.observer.finish(done.learner)
+            say(f"the report is {report.write(done.observer, result)}")
+
+    for what, write in (("the model", model), ("the report", page)):
+        _try(what, write, done.not_written)
+    result["not_written"] = done.not_written
+
+
+def _try(what: str, write: Callable[[], None], not_written: list[str]) -> None:
+    try:
+        write()
+    except (OSError, ValueError, MemoryError) as error:
+        not_written.append(what)
+        reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
+        complain(f"{what} could not be written: {reason.rstrip('.')}.")
+
+
+def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
+    """The result for people: what was learned, a table of mean losses, and what they say in words."""
+    means = [(name, result["mean_loss"]), *result["baselines"].items()]
+    yield f"{result['loss']}, {result['learner']}"
+    yield f"{result['rounds']} rounds in {result['seconds']:.2f} s, {result['rounds_per_second'] or 0:.0f} a second"
+    if result["not_judged"]:
+        yield f"{result['not_judged']} rounds before them were learned, not judged"
+    if result["skipped"]:
+        yield f"{result['skipped']} rounds with missing values were skipped"
+    yield ""
+    if result["metrics"]:
+        yield ", ".join(f"{key} {value:.4g}" for key, value in result["metrics"].items())
+        yield ""
+    yield from table([["", "mean loss"], *([key, "-" if m is None else f"{m:.4f}"] for key, m in means)])
+    if text := verdict(result["mean_loss"], result["baselines"]):
+        yield f"\n{text}"
+
+
+def verdict(loss: float | None, baselines: dict[str, float | None]) -> str:
+    """How a mean loss compares with the best baseline, in words; nothing where there is nothing to compare.
+
+    >>> verdict(0.65, {"repeat-last": 1.0, "most-frequent": 1.3})
+    '35% less loss than the best baseline, repeat-last (lower is better).'
+    >>> verdict(0.5, {"repeat-last": 0.4})
+    '25% more loss than the best baseline, repeat-last (lower is better): the inputs tell little of the labels.'
+    """
+    known = {name: mean for name, mean in baselines.items() if mean is not None}
+    if loss is None or not known:
+        return ""
+    name = min(known, key=lambda baseline: known[baseline])
+    best = known[name]
+    if abs(loss - best) <= 0.005 * best or best == 0:
+        return f"About the same loss as the best baseline, {name}." if loss or not best else ""
+    percent = f"{abs(1 - loss / best):.0%}"
+    if loss < best:
+        return f"{percent} less loss than the best baseline, {name} (lower is better)."
+    return (
+        f"{percent} more loss than the best baseline, {name} (lower is better): the inputs tell little of the labels."
+    )

@@ -1,0 +1,226 @@
+"""`oskaar learn` and `oskaar predict`: from a table as people have it to answers for new rows."""
+
+import csv
+import json
+import random
+import signal
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import oskaar
+from oskaar import Ensemble, losses
+from oskaar.cli import main
+from oskaar.cli.learn import verdict
+from oskaar.tabular.infer import tags_separator
+
+FILLERS = ["please", "the", "my", "cannot", "when", "today", "app", "new", "still"]
+WORDS = {"billing": "invoice charge card", "refund": "refund money back", "login": "password access", "bug": "crash"}
+
+
+def tickets(n, seed=0, labelled=True):
+    """A text, a category, a date, a number with gaps, and tags with semicolons."""
+    rng, when, rows = random.Random(seed), datetime(2026, 1, 1), []
+    for i in range(n):
+        when += timedelta(minutes=rng.randint(1, 300))
+        tags = [tag for tag in WORDS if rng.random() < 0.3]
+        said = [rng.choice(WORDS[tag].split()) for tag in tags for _ in "ab"]
+        subject = " ".join(
+            [*said, *rng.choices(["please", "the", "my", "cannot", "when", "today", "app", "new", "still"], k=4)]
+        )
+        amount = "" if rng.random() < 0.2 else f"{rng.lognormvariate(3, 1):.2f}"
+        row = [f"T-{i}", subject, rng.choice(["web", "mail"]), when.isoformat(" "), amount]
+        rows.append([*row, ";".join(tags)] if labelled else row)
+    return rows
+
+
+def write(path, rows, labelled=True):
+    with open(path, "w", newline="") as file:
+        columns = ["id", "subject", "channel", "created", "amount", *(["tags"] if labelled else [])]
+        csv.writer(file).writerows([columns, *rows])
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model of 150 tickets, its file, and what learning printed."""
+    folder = tmp_path_factory.mktemp("model")
+    table, path = write(folder / "tickets.csv", tickets(150)), str(folder / "m.oskaar")
+    done = subprocess.run(
+        [sys.executable, "-m", "oskaar", "learn", table, "--y", "tags", "--model", path, "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return path, table, json.loads(done.stdout), done.stderr
+
+
+def test_a_table_of_tags_is_learned(model):
+    _, _, result, err = model
+    assert result["mean_loss"] < 0.5 * min(result["baselines"].values())
+    assert "several tags with ';' between them" in err
+    for words in ("subject: text", "channel: category, 2 values", "created: time", "amount: number", "id: left out"):
+        assert words in result["columns"]
+
+
+def test_answers_for_new_rows_have_names_and_the_columns_of_the_file(model, tmp_path, capsys):
+    path, _, _, _ = model
+    new = write(tmp_path / "new.csv", tickets(20, seed=9, labelled=False), labelled=False)
+    for ending in ("csv", "jsonl", "parquet"):
+        assert main(["predict", path, new, "--out", str(tmp_path / f"a.{ending}")]) == 0
+    with open(tmp_path / "a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [f"T-{i}" for i in range(20)]
+    learner, lines = oskaar.load(path), (tmp_path / "a.jsonl").read_text().splitlines()
+    right = 0
+    for row, line, truth in zip(rows, lines, tickets(20, seed=9), strict=True):
+        x = {name: row[name] for name in ("id", "subject", "channel", "created", "amount")}
+        z = learner.predict_one(x)
+        assert row["prediction"] == ";".join(sorted(z))
+        assert json.loads(line)["prediction"] == sorted(z)
+        right += set(truth[-1].split(";")) == set(z or [""])
+    assert right >= 14
+    capsys.readouterr()
+    assert main(["predict", path, new]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("T-0,")
+
+
+def test_a_file_of_another_schema_is_refused(model, tmp_path, capsys):
+    path, _, _, _ = model
+    (tmp_path / "odd.csv").write_text("id,subject\n1,hello\n")
+    assert main(["predict", path, str(tmp_path / "odd.csv")]) == 2
+    assert "column 'channel' is missing" in capsys.readouterr().err
+    assert main(["predict", path, str(tmp_path / "odd.csv"), "--out", "a.doc"]) == 2
+    assert ".csv, .jsonl or .parquet" in capsys.readouterr().err
+
+
+def test_a_model_goes_on_with_another_file(model, tmp_path, capsys):
+    path, _, _, _ = model
+    copy = tmp_path / "m.oskaar"
+    copy.write_bytes(Path(path).read_bytes())
+    more = write(tmp_path / "more.csv", tickets(30, seed=5))
+    assert main(["learn", more, "--model", str(copy), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] == 30
+    both = Ensemble(losses.F1())
+    for rows in (tickets(150), tickets(30, seed=5)):
+        names = ("id", "subject", "channel", "created", "amount")
+        xs = [{name: cell or None for name, cell in zip(names, row)} for row in rows]
+        both.partial_fit(xs, [frozenset(filter(None, row[-1].split(";"))) for row in rows])
+    again = oskaar.load(copy)
+    assert again.rounds == both.rounds == 180
+    assert again.total_loss == pytest.approx(both.total_loss, abs=1e-8)
+
+
+def test_a_bad_row_ends_with_the_table_of_the_rows_before_it(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(170)) + "1,a,3\n")
+    assert main(["learn", str(path), "--learner", "oskaar"]) == 2
+    out, err = capsys.readouterr()
+    assert "128 rounds" in out
+    assert "mean loss" in out
+    assert "line 172: there must be 2 values" in err
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full")
+def test_a_full_disk_loses_no_table(tmp_path, capsys, monkeypatch):
+    from oskaar.cli.checkpoint import Checkpoint
+
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(70)))
+    assert main(["learn", str(path), "--learner", "oskaar", "--out", "/dev/full", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["not_written"] == ["the answers"]
+    assert json.loads(out)["rounds"] == 70
+    assert "takes no more answers" in err
+
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Checkpoint, "save", full)
+    assert main(["learn", str(path), "--learner", "oskaar", "--model", str(tmp_path / "m")]) == 1
+    out, err = capsys.readouterr()
+    assert "mean loss" in out
+    assert "the model could not be written: No space left on device" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_sigterm_leaves_a_table_and_a_model(tmp_path):
+    command = [sys.executable, "-m", "oskaar", "learn", "-", "--out", "-", "--chunk", "1", "--json"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
+        process.stdin.write("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(110)))
+        process.stdin.flush()
+        for _ in range(110):
+            assert "prediction" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        err = process.stderr.read()
+        assert process.wait() == 128 + signal.SIGTERM
+    result = json.loads(err.splitlines()[-1])
+    assert result["rounds"] == 110
+    assert oskaar.load(tmp_path / result["model"]).rounds == 110
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (["a;b", "a", "b;c"], ";"),
+        (["a|b", "b", "a|c", "c"], "|"),
+        (["a, b", "b", "a, c"], ","),
+        (["x y", "y", "x", "x z", "y", "z x", "x", "y"], " "),
+        (["the cat sat on a mat", "no dog was ever there", "rain falls all day long"], None),
+        (["red", "blue", "red"], None),
+        (['["a", "b"]', "[]"], "json"),
+        ([], None),
+    ],
+)
+def test_what_parts_tags(texts, separator):
+    assert tags_separator(texts) == separator
+
+
+def test_columns_that_are_left_out_and_kinds_that_are_given(tmp_path, capsys):
+    path = write(tmp_path / "t.csv", tickets(40))
+    more = ["--y", "tags", "--drop", "id", "--x", "!created", "--as", "amount=category", "--learner", "oskaar"]
+    assert main(["learn", path, *more, "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    assert "amount: category" in columns
+    assert "id" not in columns.replace("different", "")
+    assert "created" not in columns
+    assert main(["learn", path, "--as", "amount=colour"]) == 2
+    assert "one of number" in capsys.readouterr().err
+
+
+def test_words_of_the_command_line(capsys):
+    assert main([]) == 0
+    assert "learn" in capsys.readouterr().out
+    for arguments, words in (
+        (["lern", "a.csv"], "did you mean learn?"),
+        (["learn", "a.csv", "--kernal", "linear"], "did you mean --kernel?"),
+        (["losses", "kendal"], "Did you mean Kendall?"),
+    ):
+        assert main(arguments) == 2
+        assert words in capsys.readouterr().err
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"oskaar {oskaar.__version__}\n"
+    assert main(["losses", "subset-hamming"]) == 0
+    assert "SubsetHamming (--loss subsethamming)" in capsys.readouterr().out
+
+
+def test_quiet(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(20)))
+    assert main(["learn", str(path), "--learner", "oskaar", "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert "mean loss" in out
+    assert err == ""
+    assert main(["learn", str(tmp_path / "none"), "--quiet"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_the_verdict_compares_with_the_best_baseline():
+    assert verdict(0.0, {"mean": 0.0}) == "About the same loss as the best baseline, mean."
+    assert verdict(None, {"mean": 1.0}) == ""
+    assert verdict(1.0, {}) == ""
+    assert verdict(0.2, {"mean": 0.4, "repeat-last": None}).startswith("50% less loss than the best baseline, mean")
