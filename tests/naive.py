@@ -335,17 +335,17 @@ def ridge(K, Phi, past, now, lam):
     return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), [], Phi[past]), lam)
 
 
-def static_experts(Ks, Phi, lo, hi, lams, parts=False, first=1):
+def static_experts(Ks, Phi, lo, hi, lams, parts=False):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
-    Where rounds are made of parts: KAAR with kernel `first` and those after it. Else ridge regressions with each, the
-    label before plus what a ridge regression with the last kernel says of the differences, the label before, and the
-    mean. lams: those of each kernel, or the same for all.
+    Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
+    before plus what a ridge regression with the last kernel says of the differences, the label before, and the mean.
+    lams: those of each kernel, or the same for all.
     """
     past, now = np.arange(lo), np.arange(lo, hi)
     pairs = [(k, K, lam) for k, K in enumerate(Ks) for lam in (lams[k] if isinstance(lams[0], tuple) else lams)]
     if parts:
-        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k >= first]
+        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k > 0]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
     found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K, lam in pairs]
     steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == len(Ks) - 1]
@@ -428,8 +428,7 @@ def mixture_with_experts(
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
         of_round = ridges(t) if callable(ridges) else ridges
-        first = 0 if callable(ridges) else 1
-        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts, first)
+        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts)
         group = [0 for _ in restarts] + [name for name, _, _ in static]
         by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
         found = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
@@ -482,7 +481,8 @@ def ensemble(
 
     kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs, a fourth of it for the smooth of
-    three kernels. columns: the kernel is that of the columns of sparse rows, and is kept.
+    three kernels; where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
+    columns: the kernel is that of the columns of sparse rows, and is kept.
     """
     X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
     estimates, weights, shares = np.zeros_like(Phi), [], []
@@ -501,6 +501,9 @@ def ensemble(
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
             asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
+            if settings.get("parts"):
+                first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
+                Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
         G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]

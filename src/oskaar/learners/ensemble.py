@@ -29,7 +29,7 @@ from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.reading import FIRST, Reading
 from oskaar.learners.relearning import LAST, Relearning
-from oskaar.learners.restarts import KernelRestarts
+from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
 from oskaar.losses import Loss
@@ -157,13 +157,21 @@ class Ensemble(OnlineLearner):
     def _on_features(
         self, asked: list[Any], names: Sequence[str], reading: Reading
     ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
-        """For ever: restarts on the last rows, and features for each kernel."""
-        inputs = inputs_for(asked[:1], [None], self.loss.parts, schema=reading.schema)
-        restarts = KernelRestarts(inputs, list(LAMS), WINDOW, 1)
-        if self.kernel is None and not reading.kernels and (reading.columns or MOST_COLUMNS + 1) <= MOST_COLUMNS:
-            return inputs, restarts, [UnitColumns(2 * MOST_COLUMNS)]
+        """For ever: features for each kernel, and restarts on the last rows; where rounds are parts, on features."""
+        maps = self._maps(asked, names, reading)
+        if self.loss.parts:
+            inputs = inputs_for([None] * len(maps), [*maps], True, any(m.renews for m in maps), reading.schema)
+            return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
+        inputs = inputs_for(asked[:1], [None], False, schema=reading.schema)
+        return inputs, KernelRestarts(inputs, list(LAMS), WINDOW, 1), [*maps]
+
+    def _maps(self, asked: list[Any], names: Sequence[str], reading: Reading) -> list[FeatureMap]:
+        """Features for each kernel: a dictionary, or the columns of sparse rows that have few."""
+        few = reading.columns is not None and reading.columns <= MOST_COLUMNS
+        if few and self.kernel is None and not reading.kernels:
+            return [UnitColumns(2 * MOST_COLUMNS)]
         sizes = [self._budget if name in DIFFERENCES else max(1, self._budget // SMOOTHER) for name in names]
-        return inputs, restarts, [Nystrom(k, m, ridge=min(LAMS)) for k, m in zip(asked, sizes, strict=True)]
+        return [Nystrom(k, m, ridge=min(LAMS)) for k, m in zip(asked, sizes, strict=True)]
 
     def _experts(
         self,
@@ -177,7 +185,7 @@ class Ensemble(OnlineLearner):
         """The experts that never restart."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
-        among_restarts = bool(restarts.names) or (self.loss.parts and maps[0] is None)
+        among_restarts = bool(restarts.names) or self.loss.parts
         linear = _linear(reading)
         if linear is not None and linear.dim <= MOST_COLUMNS:
             maps[1] = linear
