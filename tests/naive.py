@@ -1,6 +1,7 @@
 """The paper's definitions, written the long way. Nothing here comes from the package."""
 
 import math
+import zlib
 from functools import cache, lru_cache
 from itertools import chain, combinations, pairwise, permutations, product
 
@@ -1021,3 +1022,67 @@ def learned_range(labels):
             first, last = min(first, y), max(last, y)
             low, high = first - (last - first), last + (last - first)
     return low, high
+
+
+# ------------------------------------------------------------------ rows of named cells as numbers
+
+
+def splitmix64(value):
+    """The finaliser of splitmix64 after one step, in whole numbers."""
+    value = (value + 0x9E3779B97F4A7C15) % 2**64
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+    return value ^ (value >> 31)
+
+
+def hashed_words(name, text, texts):
+    """A text as {bucket: weight}, of norm 1: words with signs, by idf over `texts` and 1 + log of their count."""
+    words = {w: text.lower().split().count(w) for w in text.lower().split()}
+    places = {w: token_place(name, w) for w in words}
+    row = {}
+    for word, count in words.items():
+        bucket, sign = places[word]
+        having = sum(any(token_place(name, w)[0] == bucket for w in other.lower().split()) for other in texts)
+        idf = math.log((1 + len(texts)) / (1 + having)) + 1
+        row[bucket] = row.get(bucket, 0.0) + sign * idf * (1 + math.log(count))
+    norm = math.sqrt(sum(v * v for v in row.values()))
+    return {bucket: v / norm for bucket, v in row.items()} if norm else {}
+
+
+def token_place(name, token):
+    salt = zlib.crc32(repr(name).encode())
+    bits = splitmix64(zlib.crc32(token.encode(), salt) ^ (salt << 32))
+    return bits % 2**16, -1.0 if bits >> 63 else 1.0
+
+
+def encoded_rows(rows, kinds):
+    """Dense numbers (n, D) of dict rows whose columns have these kinds, from all of the rows; None is missing.
+
+    number: x or the mean; category: 1/sqrt(2) in the place of its value, by first appearance; time: days since the
+    first, then cos and sin of hour, weekday, month. Each column with gaps has one more number, 1 where it is missing.
+    """
+    columns = []
+    for name, kind in kinds.items():
+        cells = [row.get(name) for row in rows]
+        there = [cell for cell in cells if cell is not None]
+        if kind == "number":
+            mean = sum(there) / len(there)
+            columns.append([mean if cell is None else cell for cell in cells])
+        elif kind == "category":
+            values = dict.fromkeys(there)
+            columns += [[math.sqrt(0.5) if cell == value else 0.0 for cell in cells] for value in values]
+        elif kind == "time":
+            days = [(cell - there[0]).total_seconds() / 86400 for cell in there]
+            mean = sum(days) / len(days)
+            columns.append([mean if c is None else (c - there[0]).total_seconds() / 86400 for c in cells])
+            turns = [
+                lambda c: (c.hour * 3600 + c.minute * 60 + c.second) / 86400,
+                lambda c: c.weekday() / 7,
+                lambda c: (c.month - 1) / 12,
+            ]
+            turns = [turn for turn in turns if len({turn(cell) for cell in there}) > 1]
+            for f in (math.cos, math.sin):
+                columns += [[0.0 if c is None else f(2 * math.pi * turn(c)) for c in cells] for turn in turns]
+        if len(there) < len(cells):
+            columns.append([float(cell is None) for cell in cells])
+    return np.array(columns).T.reshape(len(rows), -1)

@@ -567,6 +567,8 @@ class Inputs:
 
     def _many(self, xs: Any) -> Any:
         """A container of rows; the columns of a frame in the order of the first."""
+        if isinstance(xs, _Framed):
+            return xs
         if not is_frame(xs):
             return _sliceable(xs)
         return xs if self.schema is not None else _Framed(xs, self.columns)

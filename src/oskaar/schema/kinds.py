@@ -7,7 +7,8 @@ More than half of the cells that are not missing decide:
 - other texts: text where most differ and have three words or more; a category where values come again, hashed where
   there are more than 32 of them; left out where, in 16 rows or more, nine of ten differ: names and numbers of rows.
 
-Rare values of a category, seen fewer than 3 times in 128 rows or more and once in 32 or more, share one place.
+Rare values of a category, seen fewer than 3 times in 128 rows or more and once in 32 or more, share one place. Where
+there are more than 32 values, and a fifth of the cells is of rare ones, the category is hashed too.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def _category(name: Any, there: list[Any], gaps: int) -> Column:
     counts = Counter(value_of(cell) for cell in there)
     least = 1 if len(there) < 32 else 2 if len(there) < 128 else 3
     common = [value for value, count in counts.items() if count >= least and value is not None]
-    if len(common) > MOST_VALUES:
+    rare = len(there) - sum(counts[value] for value in common)
+    if len(common) > MOST_VALUES or (len(counts) > MOST_VALUES and rare > len(there) / 5):
         return HashedCategoryColumn(name, gaps, len(counts))
     places = {value: place for place, value in enumerate(common)}
     return CategoryColumn(
