@@ -449,14 +449,14 @@ class Inputs:
         """Many rounds' rows as one block, and where each round ends in it; `part` reads them by the schema."""
         if not self.parts:
             rows = self._many(xs)
-            if self._reads(rows):
-                table = self._table(rows)
-                return Block(table, table.n), np.arange(1, table.n + 1)
             if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype.kind in "biufc" and len(rows):
                 raise ValueError(
                     f"xs must hold one row a round, got a flat array of {len(rows)} numbers. "
                     "Reshape your data: xs.reshape(-1, 1) if each number is a row."
                 )
+            if self._reads(rows):
+                table = self._table(rows)
+                return Block(table, table.n), np.arange(1, table.n + 1)
             return self._parse(rows), np.arange(1, _length(rows) + 1)
         blocks = [self._many(x) for x in xs]
         sizes = [_length(b) for b in blocks]

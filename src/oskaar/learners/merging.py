@@ -191,8 +191,11 @@ def prepared(learner: Any, xs: Any) -> Any:
 def _fitted(learner: Any, block: Block) -> FeatureMap:
     """The map that has seen a block; it has the schema of its rows, too, or the names of dict rows."""
     map: Any = learner._estimator.features
-    block, reading = read_whole(learner._inputs, block)
-    if reading.kernels and learner.budget is not None:
+    if learner._unread is None:
+        block = learner._inputs.part(block, 0, block.n)
+    else:
+        block, reading = read_whole(learner._inputs, block)
+    if learner._unread is not None and reading.kernels:
         map = Nystrom(reading.first, learner.budget, ridge=map.ridge)
     after: FeatureMap = map.seen(block.rows)[1]
     schema = None if block.schema is None or block.schema.bag else block.schema

@@ -73,7 +73,8 @@ class Parameters:
         """What scikit-learn wants to know; neither a classifier nor a regressor, as y is a structure."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        inputs = InputTags(sparse=True, dict=True, string=True)
+        gaps = getattr(self, "_unread", None) is not None  # missing values are read, but for kernels of one's own
+        inputs = InputTags(sparse=True, dict=True, string=True, categorical=gaps, allow_nan=gaps)
         target = TargetTags(required=True, single_output=False)
         return Tags(estimator_type=None, target_tags=target, input_tags=inputs, requires_fit=False)
 
