@@ -492,6 +492,8 @@ class Inputs:
         """Rows lo..hi-1 of a block, those before which were appended, without the names that only later rows have."""
         if not block.is_read:
             return self._read(block.rows.part(lo, hi))
+        if block.raw is not None:
+            return self._read(block.raw.part(lo, hi))
         if block.names is None:
             return block.part(lo, hi)
         known = self.store.names if isinstance(self.store, DictStore) else {}

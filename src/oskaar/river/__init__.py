@@ -6,7 +6,7 @@ Needs River, the extra `river`.
 >>> from oskaar import river
 >>> model = preprocessing.StandardScaler() | river.Classifier()
 >>> evaluate.progressive_val_score(datasets.Phishing().take(300), model, metrics.Accuracy())
-Accuracy: 84.28%
+Accuracy: 83.28%
 """
 
 try:

@@ -24,7 +24,7 @@ class Regressor(LearnerWrapper, base.Regressor):
     >>> model = Regressor(OSKAAR(losses.Squared(1, 0, 10), lam=0.1))
     >>> model.learn_one({"a": 1.0}, 2.0); model.learn_one({"b": 1.0}, 8.0)
     >>> round(model.predict_one({"a": 1.0}), 1)
-    2.2
+    2.9
     """
 
     def __init__(self, learner: OnlineLearner) -> None:
