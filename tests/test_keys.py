@@ -114,6 +114,19 @@ def test_bad_rows_have_reasons_and_leave_no_trace():
     assert out.error.str.startswith("the key in column 'key' is null").all()
 
 
+def test_labels_that_cannot_be_read():
+    frame = table(3).assign(y=["1", "two", "0"])
+    s = KeyedStream(OSKAAR(losses.ZeroOne(), features=features.LinearMap(2)), Columns(("a", "b"), "y", int), ("key",))
+    out, state = s.step(s.fresh(), frame, ("k",))
+    assert out.error[1].startswith("key 'k': y in column 'y': 'two' cannot be read, ValueError: invalid literal")
+    assert state.learner.rounds == 2
+    s = KeyedStream(s.learner, s.columns, ("key",), id="id")
+    _, state = s.step(s.fresh(), frame.assign(y=None), ("k",))
+    out, state = s.step(state, frame.assign(a=np.nan, b=np.nan), ("k",))
+    assert out.error.notna().tolist() == [False, True, False]
+    assert set(state.open) == {1}
+
+
 def test_questions_without_an_id_and_asked_twice():
     frame = table(3).assign(y=None)
     s = stream()

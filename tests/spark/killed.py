@@ -28,7 +28,7 @@ def run(folder, seconds):
     session = ospark.session("killed", cores=2, memory="1g")
     session.sparkContext.setLogLevel("OFF")
     learner = OSKAAR(losses.ZeroOne(["up", "down"]), features=features.LinearMap(2))
-    for _ in range(10):
+    for _ in range(30):
         df = session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "in"))
         out = ospark.keyed(df, learner, key="shop", x=["a", "b"], y="y", time="at", id="id", label=Slow(seconds))
         writer = out.writeStream.format("parquet").option("path", str(folder / "out"))

@@ -35,7 +35,7 @@ def read_stream(spark, folder):
     return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
 
 
-def finish(writer, checkpoint, attempts=4):
+def finish(writer, checkpoint, attempts=15):
     """Run to the end of the files. Spark gives a worker 10 seconds to start: on a busy machine, once more."""
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     try:

@@ -9,7 +9,7 @@ from typing import Any
 from oskaar.learners.oskaar import OSKAAR
 from oskaar.learners.saving import load
 from oskaar.spark.columns import Columns, allowed
-from oskaar.spark.model import agreed, predict, shards
+from oskaar.spark.model import agreed, answered, shards
 from oskaar.spark.session import set_up
 
 KEPT = 2
@@ -54,7 +54,7 @@ class Batches:
             if self.model.rounds == 0 and not df.isEmpty():
                 self.model = agreed(df, self.model, columns)
             kind = self.type or dict(df.dtypes)[self.y]
-            answers = predict(df, self.model, self.x, type=kind, errors="error")
+            answers = answered(df, columns, self.model, "answer", kind, "error")
             answers.write.mode("overwrite").parquet(str(self.folder / "answers" / f"batch={batch}"))
             labelled = df.where(df[self.y].isNotNull())
             found = shards(labelled, columns, self.model.like_new(), skip_bad=True, before=self.model)

@@ -59,12 +59,22 @@ class Columns:
 
     def _label(self, value: Any) -> Any:
         value = _plain(value)
-        return value if self.label is None else self.label(value)
+        try:
+            return value if self.label is None else self.label(value)
+        except Exception as error:  # a function of the user's
+            return Unreadable(f"{shorten(value)} cannot be read, {type(error).__name__}: {error}")
 
-    def told(self, what: str, error: Exception) -> str:
+    def told(self, what: str, error: Any) -> str:
         """A sentence on what is wrong with x or y."""
         names = ", ".join(map(repr, self.names[:4])) if what == "x" else repr(self.y)
         return f"{what} in column {names}: {error}"
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """What is in place of a label that the function `label` has refused."""
+
+    why: str
 
 
 @dataclass
@@ -80,8 +90,9 @@ class Read:
 def read(columns: Columns, learner: OnlineLearner, xs: Any, ys: list[Any]) -> Read:
     """All rounds at once where they are good, else one by one."""
     try:
-        learner._checked(xs, ys)
-        return Read(xs, ys, list(range(len(ys))), {})
+        if not any(isinstance(y, Unreadable) for y in ys):
+            learner._checked(xs, ys)
+            return Read(xs, ys, list(range(len(ys))), {})
     except (ValueError, TypeError, OverflowError):
         pass
     bad: dict[int, str] = {}
@@ -101,6 +112,8 @@ def wrong(columns: Columns, learner: OnlineLearner, x: Any, y: Any) -> str | Non
     """What is wrong with a round, if anything."""
     if y is None:
         return f"y in column {columns.y!r} is null: there is nothing to learn."
+    if isinstance(y, Unreadable):
+        return columns.told("y", y.why)
     for what, check in (("x", lambda: learner.estimate(x)), ("y", lambda: learner.loss.check(y))):
         try:
             check()

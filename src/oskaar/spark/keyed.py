@@ -53,6 +53,7 @@ def keyed(
     part = df.select(*dict.fromkeys([*given, *columns.names, y])).groupBy(*keys)
     if not df.isStreaming:
         return part.applyInPandas(_table(stream), schema)
+    learner.to_bytes()  # what cannot be in a file is refused here, not in a worker
     ttl = _idle_ms(expire)
     if ttl is not None:  # else batches without data would follow each other for ever, as processing time goes on
         df.sparkSession.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")

@@ -17,7 +17,7 @@ from typing import Any
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.saving import from_bytes
 from oskaar.requirements import shorten
-from oskaar.spark.columns import Columns, allowed, plain, read, wrong
+from oskaar.spark.columns import Columns, Unreadable, allowed, plain, read, wrong
 
 FORMAT = 1
 
@@ -193,6 +193,9 @@ class _Run:
             self.error[i] = self._named(
                 f"no question with {self.stream.id} = {id!r} is open: it was never asked, was told, or is forgotten."
             )
+            return
+        if isinstance(self.ys[i], Unreadable):
+            self.error[i] = self._named(self.stream.columns.told("y", self.ys[i].why))
             return
         ticket, before = self.state.open[id][0], learner.total_loss
         self.answer[i] = learner._tickets[ticket].z

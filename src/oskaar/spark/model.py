@@ -12,7 +12,7 @@ from oskaar.learners.merging import require_sums
 from oskaar.learners.oskaar import OSKAAR
 from oskaar.learners.saving import from_bytes
 from oskaar.requirements import require_whole
-from oskaar.spark.columns import Columns, allowed, plain, read, type_of
+from oskaar.spark.columns import Columns, Unreadable, allowed, plain, read, type_of
 from oskaar.spark.session import set_up
 
 FAN_IN = 16
@@ -72,6 +72,7 @@ def shards(df: Any, columns: Columns, start: OSKAAR, skip_bad: bool = False, bef
     before: the model whose answers to these rows are judged; the shards have its losses.
     """
     allow = allowed(start)
+    start.to_bytes()  # what cannot be in a file is refused here, not in a worker
     parts = df.select(*columns.names, columns.y).mapInPandas(_learned(columns, start, before), STATES)
     places = min(FAN_IN, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     found = parts.repartition(places).mapInPandas(_merged(allow), STATES).collect()
@@ -127,8 +128,12 @@ def predict(
     an error, or, where `errors` names a column for it, a null answer with its reason there.
     """
     set_up(df.sparkSession)
-    columns = Columns.of(df, x)
     kind = type or type_of(learner.space.decode_rounds(np.zeros((1, learner.space.p)), [1])[0])
+    return answered(df, Columns.of(df, x), learner, into, kind, errors)
+
+
+def answered(df: Any, columns: Columns, learner: Any, into: str, kind: str, errors: str | None) -> Any:
+    """The frame with answers; with y among the columns, `errors` has what is wrong with labels, too."""
     more = f", `{errors}` string" if errors else ""
     schema = f"{_ddl(df)}, `{into}` {kind}{more}"
     return df.mapInPandas(_answered(columns, learner, into, errors), schema)
@@ -150,10 +155,26 @@ def _answered(
                 if errors is None:
                     raise ValueError(columns.told("x", error)) from error
                 answers, reasons = _one_by_one(columns, learner, xs)
+            if errors is not None and columns.y is not None:
+                reasons = _with_labels(columns, learner, columns.labels(frame), reasons)
             new = {into: _cells([plain(z) for z in answers])} | ({errors: reasons} if errors else {})
             yield frame.assign(**new)
 
     return run
+
+
+def _with_labels(columns: Columns, learner: Any, ys: list[Any], reasons: list[Any]) -> list[Any]:
+    """The reasons, and why labels cannot be learned."""
+    for i, y in enumerate(ys):
+        if y is None or reasons[i] is not None:
+            continue
+        try:
+            if isinstance(y, Unreadable):
+                raise ValueError(y.why)
+            learner.loss.check(y)
+        except (ValueError, TypeError, OverflowError) as error:
+            reasons[i] = columns.told("y", error)
+    return reasons
 
 
 def _one_by_one(columns: Columns, learner: Any, xs: Any) -> tuple[list[Any], list[Any]]:
