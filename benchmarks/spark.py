@@ -8,6 +8,7 @@ on a few rows before it is timed. The state of a key and the bytes that are redu
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from oskaar import spark as ospark
 from oskaar.spark.columns import Columns
 from oskaar.spark.keys import KeyedStream
 
+print = partial(print, flush=True)
 NAMES = [f"x{j}" for j in range(10)]
 FOURIER = features.RandomFourier(kernels.Gaussian(3.0) + 1.0, 256, width=len(NAMES))
 

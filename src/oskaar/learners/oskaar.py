@@ -132,7 +132,7 @@ class OSKAAR(OnlineLearner):
 
     @exclusive
     def learn_batch(self, X: Any, y: Any, jobs: int = 1, answered_by: OSKAAR | None = None) -> Self:
-        """Learn these rounds without answering them: the estimates of `partial_fit`, several times as fast.
+        """Learn these rounds without answering them: the estimates of `partial_fit`, with less work and in threads.
 
         jobs: how many threads share the rows. There is no loss without an answer: `unanswered` counts such rounds.
         answered_by: another learner, whose answers to them are judged: losses are those of its present state.
