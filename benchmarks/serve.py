@@ -30,6 +30,7 @@ LEARNERS = {
 }
 LOSS = {"name": "ZeroOne", "classes": ["a", "b", "c", "d"]}
 WIDTH, CONNECTIONS = 8, 32
+LINES = "application/x-ndjson"
 
 
 def stream(n, seed=0):
@@ -136,12 +137,13 @@ class Connection:
     def __init__(self, port):
         self.port, self.reader = port, None
 
-    async def send(self, method, path, body=None):
+    async def send(self, method, path, body=None, kind="application/json"):
         """Status and content of a request."""
         if self.reader is None:
             self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-        data = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(data)}\r\n\r\n"
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n"
+        head += f"content-length: {len(data)}\r\n\r\n"
         self.writer.write(head.encode() + data)
         answer = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
         length = int(answer.split("content-length: ")[1].split("\r\n")[0])
@@ -247,22 +249,32 @@ def many_streams(n, rounds=20):
 
 
 def long_stream(rounds, parts=10):
-    """Memory and disk over a long stream."""
-    spec = {"name": "OSKAAR", "budget": 32}
+    """Memory and disk over a long stream, sent as batches of lines."""
+    spec = {"name": "OSKAAR", "budget": 8, "kernel": {"name": "Gaussian", "lengthscale": 2.0}}
     with tempfile.TemporaryDirectory() as folder, service(folder) as (port, pid):
         asyncio.run(created(port, ["bench"], spec))
         for part in range(1, parts + 1):
             began = time.perf_counter()
-            asyncio.run(load(port, rounds // parts, []))
+            asyncio.run(batches(port, rounds // parts, part))
             size = sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / 2**20
             pace = rounds // parts / (time.perf_counter() - began)
-            print(
-                f"  {part * rounds // parts:8} rounds: {resident(pid):.0f} MiB resident, {size:.0f} MiB on disk, "
-                f"{pace:.0f} rounds/s",
-                flush=True,
-            )
-        text = asyncio.run(metrics(port))
-        print("  " + next(line for line in text.splitlines() if line.startswith("oskaar_checkpoint_pause")))
+            held = f"{resident(pid):.0f} MiB resident, {size:.0f} MiB disk"
+            print(f"{part * rounds // parts:8} rounds: {held}, {pace:.0f} rounds/s", flush=True)
+        for line in asyncio.run(metrics(port)).splitlines():
+            if line.startswith("oskaar_checkpoint_pause"):
+                print(f"longest pause for a checkpoint: {1000 * float(line.split()[1]):.1f} ms")
+
+
+async def batches(port, rounds, seed, size=500):
+    """So many rounds whose labels are known."""
+    X, ys = stream(rounds, seed)
+    async with Connection(port) as connection:
+        for start in range(0, rounds, size):
+            rows = zip(X[start : start + size], ys[start : start + size], strict=True)
+            lines = "\n".join(json.dumps({"x": x, "y": y}) for x, y in rows).encode()
+            status, content = await connection.send("POST", "/streams/bench/learn", lines, LINES)
+            assert status == 200, content
+            assert b'"error"' not in content
 
 
 async def metrics(port):

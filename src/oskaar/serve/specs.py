@@ -67,7 +67,7 @@ def make_learner(spec: Any) -> OnlineLearner:
         raise Refused('a stream needs a loss, such as {"loss": {"name": "ZeroOne", "classes": ["a", "b"]}}.', "spec")
     loss = make_loss(spec["loss"])
     wanted = {"name": "Ensemble"} if spec.get("learner") is None else spec["learner"]
-    if not isinstance(wanted, dict) or wanted.get("name") not in LEARNERS:
+    if not isinstance(wanted, dict) or str(wanted.get("name")) not in LEARNERS:
         raise Refused(
             f"learner must be an object with a name out of {', '.join(LEARNERS)}, got {wanted!r:.100}.", "spec"
         )
@@ -100,7 +100,7 @@ def _argument(value: Any, name: str, where: str, depth: int) -> Any:
         if "name" not in value:
             return {key: _argument(each, key, f"{where}.{key}", depth + 1) for key, each in value.items()}
         kind = next(
-            (kind for kind, known in classes().items() if value["name"] in known and _fits(kind, name)), "kernel"
+            (kind for kind, known in classes().items() if str(value["name"]) in known and _fits(kind, name)), "kernel"
         )
         return _made(value, kind, where, depth + 1)
     if isinstance(value, list):
