@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads
+BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads serve
 
-.PHONY: demo docs test test-blas test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
+.PHONY: demo serve docs test test-blas test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -14,6 +14,9 @@ $(STAMP)-%: pyproject.toml
 
 demo: $(STAMP)-demo
 	$(RUN) examples/demo.py
+
+serve: $(STAMP)-serve
+	$(VENV)/bin/oskaar serve --data ./state --port 8000 --demo --no-access-log
 
 docs: $(STAMP)-docs
 	$(RUN) -m sphinx -W --keep-going -n -q -b html docs docs/_build/html

@@ -16,7 +16,7 @@ from serving import SPEC
 
 from oskaar.serve import Conflict, Refused, TooBusy, Unavailable
 from oskaar.serve.backup import back_up
-from oskaar.serve.operations import Operation
+from oskaar.serve.operations import Ask, Operation
 from oskaar.serve.schema import VERSION, StoreError
 from oskaar.serve.service import Service
 from oskaar.serve.settings import Limits, Pace
@@ -197,7 +197,7 @@ def test_a_full_disk(tmp_path):
                 await send(stream, op("learn", x=x, y="?" * 2000))  # refused, and in the log
             assert (status, body["error"]["code"]) == (503, "disk_full")
             assert "nothing was done" in body["error"]["message"]
-            assert (await service.predict(stream, [X[0]]))[0]["z"] in list("abc")
+            assert (await service.predict(stream, [Ask(X[0])]))[0]["z"] in list("abc")
             assert (await stream.do(lambda core: core.learner.rounds)) == accepted
             assert service.writer.problem is not None
             with pytest.raises(Unavailable):
@@ -234,7 +234,7 @@ def test_a_full_file_system(tmp_path):
                     break
                 accepted += [i] * (status == 200)
             assert body["error"]["code"] in ("disk_full", "store")
-            assert (await service.predict(stream, [X[0]]))[0]["z"] in list("abc")
+            assert (await service.predict(stream, [Ask(X[0])]))[0]["z"] in list("abc")
             (folder / "ballast").unlink()
             assert (await send(stream, op("learn", x=X[0], y="a")))[0][0] == 200
         async with running(folder) as service:
@@ -311,7 +311,7 @@ def test_limits(tmp_path):
                 await send(stream, *(op("learn", x=x, y=y) for x, y in zip(X[:10], Y[:10])))
             with pytest.raises(Conflict, match="learns no more"):
                 await send(stream, op("learn", x=X[0], y=Y[0]))
-            assert (await service.predict(stream, [X[0]]))[0]["z"] in list("abc")
+            assert (await service.predict(stream, [Ask(X[0])]))[0]["z"] in list("abc")
 
     asyncio.run(run())
 

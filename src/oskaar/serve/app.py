@@ -123,7 +123,7 @@ class Application:
         width = self.service.limits.width
         lines = self._lines(body) if _is_lines(request) else [body]
         checked = [_tried("predict", line, width) for line in lines]
-        found = iter(await self.service.predict(stream, [c.x for c in checked if not isinstance(c, ServeError)]))
+        found = iter(await self.service.predict(stream, [c for c in checked if not isinstance(c, ServeError)]))
         results = [c if isinstance(c, ServeError) else next(found) for c in checked]
         if _is_lines(request):
             return Response(b"\n".join(map(_line, results)) + b"\n", media_type=LINES[0])

@@ -57,7 +57,7 @@ class Checkpoints:
         """Seconds that the last copy held up answers, and that the last one took in all."""
         self.problem: str | None = None
         self.running = False
-        self._busy_then = self._not_before = 0.0
+        self._busy_then = self._not_before = self._work = 0.0
 
     def consider(self, force: bool = False) -> None:
         """Start one where it is due."""
@@ -68,16 +68,21 @@ class Checkpoints:
         if time.monotonic() < self._not_before:
             return
         self.running = True
-        copy, started = None, time.perf_counter()
-        if self.stream.bytes <= pace.large and self.pause <= pace.pause:
-            copy = core.copied()
-            self.pause = time.perf_counter() - started
-            self.stream.service.pauses(self.pause)
+        copy = None
+        if self.stream.bytes <= pace.large and self._work <= pace.pause:
+            copy = self._copied(core)
         else:
-            self.pause = 0.0 if self.written % 8 == 7 else self.pause  # now and then, see whether it got quicker
+            self._work = 0.0 if self.written % 8 == 7 else self._work  # now and then, see whether it got quicker
         job = (copy, core.seq, self.stream.log_bytes, self.waiting)
         self.waiting, self._busy_then = 0, self.busy
         self.stream.service.background.submit(self._run, *job)
+
+    def _copied(self, core: Core) -> Core:
+        wall, work = time.perf_counter(), time.thread_time()
+        copy = core.copied()
+        self.pause, self._work = time.perf_counter() - wall, time.thread_time() - work
+        self.stream.service.pauses(self.pause)
+        return copy
 
     def _run(self, copy: Core | None, seq: int, size: int, waiting: int) -> None:
         try:

@@ -68,18 +68,18 @@ class Core:
             self.answers[operation.key] = (operation.digest, answer)
         return answer
 
-    def predict(self, x: Any) -> dict[str, Any]:
-        """The answer for x; nothing changes."""
-        return {"z": to_json(_tried(self.learner.predict_one, x)), **self._probabilities(x)}
+    def predict(self, content: Any) -> dict[str, Any]:
+        """The answer to a question; nothing changes."""
+        return {"z": to_json(_tried(self.learner.predict_one, content.x)), **self._probabilities(content)}
 
     def _ask(self, operation: Operation) -> dict[str, Any]:
-        x = operation.decoded().x
+        content = operation.decoded()
         if len(self.accounts.open) >= self.tickets:
             raise Conflict(f"{self.tickets} tickets are open, which is the limit: tell or forget some.", "tickets")
-        ticket, answer = _tried(self.learner.ask, x)
+        ticket, answer = _tried(self.learner.ask, content.x)
         z = to_json(answer)
-        self.accounts.ask(ticket, operation.time, x, z)
-        return {"ticket": ticket, "z": z, **self._probabilities(x)}
+        self.accounts.ask(ticket, operation.time, content.x, z)
+        return {"ticket": ticket, "z": z, **self._probabilities(content)}
 
     def _tell(self, operation: Operation) -> dict[str, Any]:
         content = operation.decoded()
@@ -121,15 +121,21 @@ class Core:
             raise NotFound(str(error), "ticket") from None
         raise Broken(f"ticket {ticket} is open in the learner and not in the accounts.")
 
-    def _probabilities(self, x: Any) -> dict[str, Any]:
-        """By name, where the learner has some for this loss."""
-        if not hasattr(self.learner, "predict_proba_one"):
+    def _probabilities(self, content: Any) -> dict[str, Any]:
+        """Of each answer by name, where they are wanted and the learner has some for this loss."""
+        if not content.probabilities or not hasattr(self.learner, "predict_proba_one"):
             return {}
         try:
-            found = self.learner.predict_proba_one(x)
-        except (ValueError, TypeError, NotImplementedError):
+            return {"probabilities": _named(self.learner.predict_proba_one(content.x))}
+        except Exception:  # the loss has none
             return {}
-        return {"probabilities": to_json(found)}
+
+
+def _named(found: Any) -> Any:
+    """Probabilities as JSON; names that are no texts are written as JSON, too."""
+    if isinstance(found, list):
+        return [_named(each) for each in found]
+    return {y if isinstance(y, str) else encode(to_json(y)).decode(): float(p) for y, p in found.items()}
 
 
 def _tried(method: Any, *arguments: Any) -> Any:

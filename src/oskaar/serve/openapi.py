@@ -31,7 +31,7 @@ def _object(required: Json, optional: Json | None = None, closed: bool = False) 
 
 PROBABILITIES: Json = {"probabilities": {"description": "Of each answer by name, where the learner has them."}}
 SCHEMAS: dict[str, Json] = {
-    "Ask": _object({"x": X}, closed=True),
+    "Ask": _object({"x": X}, {"probabilities": {"type": "boolean", "default": True}}, closed=True),
     "Tell": _object({"ticket": TICKET, "y": Y}, closed=True),
     "Learn": _object({"x": X, "y": Y}, closed=True),
     "Forget": _object({"ticket": TICKET}, closed=True),

@@ -13,9 +13,10 @@ from oskaar.serve.values import size
 
 
 class Ask(msgspec.Struct, forbid_unknown_fields=True):
-    """A question: x is a list of numbers, or an object of named values."""
+    """A question: x is a list of numbers, or an object of named values; probabilities are wanted, or not."""
 
     x: Any
+    probabilities: bool = True
 
 
 class Tell(msgspec.Struct, forbid_unknown_fields=True):

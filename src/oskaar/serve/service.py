@@ -142,14 +142,14 @@ class Service:
 
     # ---------------------------------------------------------------- answers
 
-    async def predict(self, stream: Stream, xs: list[Any]) -> list[Any]:
-        """Answers that change nothing, for each x: what `Core.predict` gives, or the error."""
+    async def predict(self, stream: Stream, questions: list[Any]) -> list[Any]:
+        """Answers that change nothing, for each question: what `Core.predict` gives, or the error."""
         core = await stream.loaded()
         if self.predicting >= self.limits.waiting:
             raise TooBusy(f"{self.predicting} predictions wait, the limit is {self.limits.waiting}.", retry_after=1)
         self.predicting += 1
         try:
-            return await self.loop.run_in_executor(self.readers, _predicted, core, xs)
+            return await self.loop.run_in_executor(self.readers, _predicted, core, questions)
         finally:
             self.predicting -= 1
 
@@ -212,11 +212,11 @@ class Service:
         print(line, file=sys.stderr, flush=True)
 
 
-def _predicted(core: Core, xs: list[Any]) -> list[Any]:
+def _predicted(core: Core, questions: list[Any]) -> list[Any]:
     found: list[Any] = []
-    for x in xs:
+    for question in questions:
         try:
-            found.append(core.predict(x))
+            found.append(core.predict(question))
         except Exception as error:
             found.append(error)
     return found

@@ -47,6 +47,6 @@ class Pace:
     most: int = 100_000
     """Operations since the last one, at the most."""
     pause: float = 0.025
-    """Seconds that a copy may take while answers wait; learners that take longer are rebuilt from the log instead."""
+    """CPU seconds of a copy, for which answers wait; learners that take longer are rebuilt from the log instead."""
     large: int = 32 * MIB
     """Bytes of a learner that is never copied."""
