@@ -229,11 +229,11 @@ async def created(port, names, spec):
             assert status in (200, 201), content
 
 
-def many_streams(n, rounds=20):
-    """n streams made and used, with learners that do not all fit."""
+def many_streams(n, rounds=5):
+    """n streams made and used in turn, where learners may take 64 MiB together."""
     spec = {"name": "Ensemble", "budget": 32}
     names = [f"s{i}" for i in range(n)]
-    with tempfile.TemporaryDirectory() as folder, service(folder, "--max-memory", str(2**28)) as (port, pid):
+    with tempfile.TemporaryDirectory() as folder, service(folder, "--max-memory", str(2**26)) as (port, pid):
         began = time.perf_counter()
         asyncio.run(created(port, names, spec))
         made = time.perf_counter() - began
