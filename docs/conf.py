@@ -23,7 +23,10 @@ extensions = [
 exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]
 nitpicky = True
-nitpick_ignore = [("py:class", "oskaar.saved.Thing")]  # a type variable
+INTERNAL = ("inputs.Store", "losses.base.Names", "losses.certainty.Marginals", "losses.ranges.Range", "saved.Thing")
+nitpick_ignore = [
+    ("py:class", f"oskaar.{name}") for name in (*INTERNAL, "schema.tables.Columns", "schema.tables.Records")
+]
 nitpick_ignore_regex = [("py:.*", r"(?!oskaar\.).*")]  # types of other libraries: the site is built without the net
 
 myst_heading_anchors = 3

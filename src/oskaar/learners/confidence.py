@@ -175,7 +175,7 @@ class Confidence:
         return fit_columns(G, self._space.p)
 
     def _probabilities(self, G: Array, ends: Any) -> list[Any]:
-        """For each round."""
+        """The probabilities of the answers of each round."""
         found = self._space.probabilities(self._widened(G))
         if found is None:
             raise ValueError(

@@ -215,7 +215,7 @@ class PastLabels:
         self.last, self.rounds = Phi[-1:], self.rounds + len(Phi)
 
     def growth(self, rows: int) -> int:
-        """Nothing."""
+        """0: the sums do not grow with the rounds."""
         return 0
 
     def check_state(self, inputs: Inputs, rounds: int) -> None:
@@ -235,7 +235,6 @@ class PendingOwn:
 
     @property
     def estimates(self) -> Array:
-        """(1, rows, p)."""
         G: Array = self.inner.G
         return G[None]
 
@@ -266,11 +265,9 @@ class OwnExpert:
 
     @property
     def operations(self) -> int:
-        """Its own."""
         return int(self._estimator.operations)
 
     def growth(self, rows: int) -> int:
-        """Its own."""
         return int(self._estimator.growth(rows))
 
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingOwn:

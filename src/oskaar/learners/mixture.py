@@ -197,7 +197,6 @@ class Mixture:
         return sum(group.growth(rows) for group in (self.restarts, *self.experts))
 
     def forecast(self, block: Block, space: Space) -> PendingMixture:
-        """One round."""
         pending = self._begin(block, [block.n], None, space)
         self._mix(pending, 0, space)
         pending.G = pending.current[2]

@@ -116,7 +116,6 @@ class SelectedMixture:
         return self.mixture.growth(rows)
 
     def forecast(self, block: Block, space: Space) -> PendingSelection:
-        """One round."""
         inner = self.mixture.forecast(block, space)
         candidates = self._candidates(inner)
         return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
@@ -128,7 +127,6 @@ class SelectedMixture:
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingSelection:
-        """Several rounds."""
         inner = self.mixture.forecast_chunk(block, labels)
         candidates = self._candidates(inner)
         shares, after = self.selection.after(self._losses(candidates, labels))

@@ -126,9 +126,9 @@ class AllRestarts:
         return RestartBlock(self, B, D, ends)
 
     def commit(self, block: RestartBlock) -> None:
-        """Learn a block whose rounds were all observed, begun from this very state."""
+        """Learn a block whose rounds were all observed, made from this very state."""
         if block.solver is not self:
-            raise ValueError("another solver has begun this block: commit it there.")
+            raise ValueError("another solver has made this block: commit it there.")
         block.require_current()
         if block.observed < len(block.ends):
             raise ValueError(f"round {block.observed} of the block has no targets yet: call observe.")
@@ -331,11 +331,11 @@ class RestartBlock:
 
     @property
     def targets(self) -> int:
-        """p."""
+        """The number of coordinates, p."""
         return self._H.shape[1]
 
     def require_current(self) -> None:
-        """Refuse a block that was begun from another state."""
+        """Refuse a block that was made from another state."""
         if self.rounds_before != self.solver.rounds:
             raise ValueError("the block is stale: the solver has learned since it was begun.")
 

@@ -59,7 +59,7 @@ class GramRows:
 
     @property
     def n(self) -> int:
-        """m."""
+        """The number of rows, m."""
         return len(self.D)
 
     @property
@@ -104,7 +104,7 @@ class FeatureRows:
 
     @property
     def n(self) -> int:
-        """m."""
+        """The number of rows, m."""
         return len(self.Z)
 
     def require(self, lam: float) -> None:

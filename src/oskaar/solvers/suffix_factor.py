@@ -209,7 +209,7 @@ class Fold:
 
     @property
     def rows(self) -> int:
-        """b."""
+        """The number of rows put off, b."""
         return int(self.U.shape[1])
 
     def columns(self, skipped: int, n: int) -> Array:
