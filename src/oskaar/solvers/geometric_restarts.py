@@ -135,8 +135,8 @@ class FeatureRows:
 
 @saved("solver/geometric-restarts")
 class GeometricRestarts:
-    """A few restarts of KAAR, for each of some lams, which are used as they are; `window` bounds the rounds that an
-    expert lives for.
+    """A few restarts of KAAR, for each of some lams, which are used as they are; `window` bounds the rows that an
+    expert has seen.
 
     kind: GramRows or FeatureRows, whichever `begin` gets. rounds: how many there were before.
 
@@ -198,7 +198,7 @@ class GeometricRestarts:
         """Learn rounds whose targets are known."""
         H, after = block.H, self.rounds + len(block.rounds)
         assert H is not None
-        stay = self.lives(block.births, after)
+        stay = self.lives(block.births, block.firsts, after, self.seen + block.rows.n)
         self.births, self.firsts = block.births[stay], block.firsts[stay]
         births = self.births.tolist()
         self.solvers = {birth: block.solvers[birth] for birth in births if birth in block.solvers}
@@ -213,10 +213,10 @@ class GeometricRestarts:
         none = RecentRows()
         self.recent = none if young is None else block.learned(H).latest(self.seen - int(self.firsts[young]))
 
-    def lives(self, births: NDArray[np.int64], rounds: Any) -> NDArray[np.bool_]:
-        """Which experts are there for a round, or for each of a column."""
+    def lives(self, births: Any, firsts: Any, rounds: Any, seen: Any) -> NDArray[np.bool_]:
+        """Which experts are there after so many rounds and rows, or after each of a column of them."""
         alive: NDArray[np.bool_] = (births <= rounds) & outlives(births, rounds)
-        return alive & (rounds - births <= self.window) if self.window is not None else alive
+        return alive & (seen - firsts <= self.window) if self.window is not None else alive
 
     def solver_of(self, which: int, l: int) -> Any:
         """The solver of an expert for a lam, a new one if it has none."""
@@ -280,7 +280,8 @@ class GeometricBlock:
         self.firsts = np.concatenate([before.firsts, before.seen + begins])
         self.alive = np.ones((1, len(self.births)), dtype=bool)
         if T > 1:
-            self.alive = before.lives(self.births, np.arange(now, now + T)[:, None])
+            i = np.arange(T)[:, None]
+            self.alive = before.lives(self.births, self.firsts, now + i, before.seen + i)
         self.past = np.maximum(before.seen - self.firsts, 0)
         self.solvers: dict[int, list[Any]] = {}
         self.forecasts: dict[int, list[Any]] = {}
