@@ -137,7 +137,7 @@ def test_classifier_is_the_learner():
 
 
 @pytest.mark.parametrize("loss", [losses.ZeroOne(), losses.ZeroOne([True, False])], ids=repr)
-def test_probabilities_are_the_nearest_distribution(loss):
+def test_probabilities_are_the_learners(loss):
     model = faces.Classifier(OSKAAR(loss, RBF, lam=0.1))
     if loss.classes is None:
         assert model.predict_proba_one({"a": 1.0}) == {}
@@ -150,11 +150,8 @@ def test_probabilities_are_the_nearest_distribution(loss):
     for x, _ in data[100:]:
         p = model.predict_proba_one(x)
         assert max(p, key=p.get) == model.predict_one(x)
-        g = dict(zip(p, model.inner.estimate(dict(sorted(x.items()))).tolist()))
-        if loss.classes is not None:
-            g = {y: g_y * np.sqrt(0.5) + 0.5 for y, g_y in g.items()}
-        half = (g[True] - g[False]) / 2  # on the segment of two classes the nearest point is known
-        assert p[True] == pytest.approx(np.clip(0.5 + half, 0, 1))
+        assert p == model.inner.predict_proba_one(dict(sorted(x.items())))
+        assert 0 < p[True] < 1  # no class is out of the question
     assert score(data, model.clone(), metrics.ROCAUC()).get() > 0.85
 
 
@@ -167,7 +164,9 @@ def test_three_classes_are_a_distribution():
     assert sum(p.values()) == pytest.approx(1)
     assert min(p.values()) >= 0
     with pytest.raises(NotImplementedError, match="no probabilities"):
-        faces.Classifier(OSKAAR(losses.Ordinal(3))).predict_proba_one({"a": 1.0})
+        faces.Classifier(OSKAAR(losses.CostMatrix(1 - np.eye(3)))).predict_proba_one({"a": 1.0})
+    levels = faces.Classifier(OSKAAR(losses.Ordinal(3))).predict_proba_one({"a": 1.0})
+    assert list(levels) == [0, 1, 2]
 
 
 def test_multi_label_with_rivers_metrics():
@@ -196,8 +195,6 @@ def test_multi_label_names():
     model = faces.MultiLabelClassifier()
     x = {"a": 1.0}
     assert model.predict_one(x) == model.predict_proba_one(x) == {}
-    with pytest.raises(ValueError, match="at the first round"):
-        _ = model.inner
     with pytest.raises(ValueError, match="must be True or False, got 'yes'"):
         model.learn_one(x, {"u": True, "v": "yes"})
     with pytest.raises(ValueError, match="x must be finite"):
@@ -205,15 +202,17 @@ def test_multi_label_names():
     assert model.predict_one(x) == {}  # nothing was learned of a refused round, not even the names
     model.learn_one(x, {"u": np.True_, "v": 0})
     before = pickle.dumps(model)
+    fixed = faces.MultiLabelClassifier(labels=["u", "v"])
     with pytest.raises(ValueError, match=r"unknown label 'w'.*give labels="):
-        model.learn_one(x, {"u": True, "w": True})
+        fixed.learn_one(x, {"u": True, "w": True})
     with pytest.raises(TypeError, match="y must be a dict"):
         model.learn_one(x, True)
     assert pickle.dumps(model) == before
     model.learn_one(x, {"u": True})
     assert model.predict_one(x) == {"u": True, "v": False}
-    with pytest.raises(NotImplementedError, match="no probabilities of single labels"):
-        model.predict_proba_one(x)
+    assert model.predict_proba_one(x)["u"][True] > 0.5
+    model.learn_one(x, {"u": True, "w": False})
+    assert model.predict_one(x) == {"u": True, "v": False, "w": False}
     with pytest.raises(ValueError, match=r"for 3 labels, and there are 2.*n_labels=2"):
         faces.MultiLabelClassifier(OSKAAR(losses.F1(3)), labels=["u", "v"])
     with pytest.raises(ValueError, match="different names"):

@@ -15,6 +15,7 @@ from oskaar import state
 from oskaar.features import FeatureMap, Frozen, Nystrom
 from oskaar.guards import exclusive, give_lock
 from oskaar.inputs import Inputs, as_rounds
+from oskaar.kernels import Kernel
 from oskaar.learners.params import Parameters
 from oskaar.losses import Loss
 from oskaar.requirements import require_positive as require_positive
@@ -172,6 +173,35 @@ def inputs_for(
     names, schema = (None, schema) if frozen is None else (frozen.names, frozen.schema)
     compare = all(m is None for m in maps)
     return Inputs(*asked, parts=parts, keep=keep, compare=compare, names=names, schema=schema)
+
+
+def require_kernel(kernel: Any) -> Any:
+    """A kernel, a function, a list of them, or None; a name or a class is refused with what to write."""
+    if isinstance(kernel, (list, tuple)):
+        return [require_kernel(one) for one in kernel] and kernel
+    if kernel is None or isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        known = _NAMED.get(kernel.lower(), "kernels.Gaussian(1.0) + 1.0")
+        raise TypeError(f"kernel must be a Kernel or a function, got the text {kernel!r}: write {known}.")
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(
+            f"kernel must be a Kernel, got the class {kernel.__name__}: make one, kernels.{kernel.__name__}()."
+        )
+    if not callable(kernel):
+        raise TypeError(f"kernel must be a Kernel or a function of two inputs, got {kernel!r}: see oskaar.kernels.")
+    return kernel
+
+
+_NAMED = {
+    "linear": "kernels.Linear()",
+    "poly": "kernels.Polynomial(3)",
+    "polynomial": "kernels.Polynomial(3)",
+    "laplacian": "kernels.Laplacian(1.0)",
+    "matern": "kernels.Matern(1.0)",
+    "cosine": "kernels.Cosine()",
+}
+"""Kernels by the names that scikit-learn has for them; all others are taken for a Gaussian one."""
 
 
 def require_loss(loss: Any) -> Loss:

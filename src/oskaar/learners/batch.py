@@ -16,7 +16,15 @@ from oskaar import state
 from oskaar.arrays import Array, without_rounding
 from oskaar.guards import exclusive, locked
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.base import Predictor, as_labels, require_lam, require_loss, require_same_length, schema_for
+from oskaar.learners.base import (
+    Predictor,
+    as_labels,
+    require_kernel,
+    require_lam,
+    require_loss,
+    require_same_length,
+    schema_for,
+)
 from oskaar.learners.reading import read_whole
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
@@ -54,7 +62,7 @@ class BatchILE(Predictor):
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         require_lam(lam)
-        self.lam, self.loss, self.kernel = lam, require_loss(loss), kernel
+        self.lam, self.loss, self.kernel = lam, require_loss(loss), require_kernel(kernel)
         self._unread = schema_for(schema, kernel is None)
         self._given_schema = schema
         self._fitted = False

@@ -22,7 +22,7 @@ from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
 from oskaar.kernels import Scaled
-from oskaar.learners.base import inputs_for, require_loss, require_positive
+from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
@@ -115,6 +115,7 @@ class Ensemble(OnlineLearner):
         false_alarms: float = RATE,
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
+        require_kernel(kernel)
         self.kernel, self.experts, self.selection, self.budget = kernel, experts, selection, budget
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)

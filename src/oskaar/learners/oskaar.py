@@ -14,7 +14,7 @@ from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.learners.base import features_for, inputs_for, require_lam, require_loss
+from oskaar.learners.base import features_for, inputs_for, require_kernel, require_lam, require_loss
 from oskaar.learners.estimators import kaar_for
 from oskaar.learners.learner import OnlineLearner, Rounds
 from oskaar.learners.merging import judged, learn_batch, merge, prepared, require_other, subtract
@@ -66,6 +66,7 @@ class OSKAAR(OnlineLearner):
         max_bytes: int | None = None,
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
+        require_kernel(kernel)
         self.kernel, self.lam, self.shifted, self.features, self.budget = kernel, lam, shifted, features, budget
         relearning = units_of_rows(require_loss(loss)) if kernel is None and features is None else None
         super().__init__(require_loss(loss), max_bytes, relearning, schema)

@@ -20,6 +20,10 @@ PLAIN = (bool, int, float, str, type(None))
 """What a setting of a loss may be, to be set by itself."""
 
 
+LABELS = frozenset({"n_labels", "n_symbols", "n_items", "alphabet", "classes", "levels", "dim", "low", "high"})
+"""Settings of a loss that say what the labels are: they cannot be changed by themselves."""
+
+
 class Parameters:
     """Settings that can be read, and changed by making the learner anew."""
 
@@ -100,7 +104,7 @@ def _settings(part: Any) -> dict[str, Any]:
         return {}
     found = {name: _given(part, name) for name in arguments}
     if isinstance(part, Loss):
-        optional = {name for name, p in arguments.items() if p.default is not p.empty}
+        optional = {name for name, p in arguments.items() if p.default is not p.empty} - LABELS
         found = {name: value for name, value in found.items() if name in optional and isinstance(value, PLAIN)}
     return found
 

@@ -23,7 +23,7 @@ from oskaar.arrays import Array
 from oskaar.features import FeatureMap
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.learners.base import inputs_for, require_loss
+from oskaar.learners.base import inputs_for, require_kernel, require_loss
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
@@ -108,6 +108,7 @@ class SALAMI(OnlineLearner):
         false_alarms: float = RATE,
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
+        require_kernel(kernel)
         self.kernel, self.lam, self.eta = kernel, lam, eta
         self.lams, self.kernels = grid_of(lam), kernels_of(kernel)
         self.features, self.budget = features, budget

@@ -3,8 +3,8 @@
 Needs River, the extra `river`.
 
 >>> from river import datasets, evaluate, metrics, preprocessing
->>> from oskaar import river
->>> model = preprocessing.StandardScaler() | river.Classifier()
+>>> from oskaar.river import Classifier
+>>> model = preprocessing.StandardScaler() | Classifier()
 >>> evaluate.progressive_val_score(datasets.Phishing().take(300), model, metrics.Accuracy())
 Accuracy: 83.28%
 """

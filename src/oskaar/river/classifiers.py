@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from river import base
 
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
-from oskaar.losses import F1, SubsetHamming, ZeroOne
-from oskaar.losses.classes import SeenClasses
-from oskaar.losses.simplex import projections
-from oskaar.river.common import LearnerWrapper, as_names, named, require_outputs, sorted_row, started, without_numpy
+from oskaar.losses import F1, SubsetLoss, ZeroOne
+from oskaar.river.common import (
+    LearnerWrapper,
+    as_names,
+    frame_rows,
+    named,
+    require_outputs,
+    sorted_row,
+    started,
+    without_numpy,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BUDGET, LAM = 256, 0.1
 """The default learner: constant cost and memory."""
 
 
-class Classifier(LearnerWrapper, base.Classifier):
+class Classifier(LearnerWrapper, base.MiniBatchClassifier):
     r"""A multi-class classifier: any oskaar learner whose answers are classes.
 
     learner: such as `SALAMI(losses.ZeroOne())` or `OSKAAR(losses.Ordinal(5))`; its state is not used, only its
         settings. None is `OSKAAR(losses.ZeroOne(), lam=0.1, budget=256)`: classes are learned as they appear.
 
-    g_hat estimates E[e_y | x] for ZeroOne, so `predict_proba_one` is the distribution nearest to it,
-    argmin_p |p - g_hat|^2 over the simplex. Other losses have no probabilities, and say so as River wants it, by
-    NotImplementedError.
+    `predict_proba_one` is the learner's own, for classes and levels (docs/answers.md). Losses without probabilities
+    say so as River wants it, by NotImplementedError.
 
     >>> model = Classifier()
     >>> model.learn_one({"a": 1.0}, "cat"); model.learn_one({"b": 1.0}, "dog")
     >>> model.predict_one({"b": 2.0}), model.predict_one({"a": 1.0, "new": 0.1})
     ('dog', 'cat')
     >>> {y: round(p, 2) for y, p in model.predict_proba_one({"b": 2.0}).items()}
-    {'cat': 0.42, 'dog': 0.58}
+    {'cat': 0.28, 'dog': 0.72}
     """
 
     def __init__(self, learner: OnlineLearner | None = None) -> None:
@@ -56,16 +64,25 @@ class Classifier(LearnerWrapper, base.Classifier):
         self, x: dict[base.typing.FeatureName, Any], **kwargs: Any
     ) -> dict[base.typing.ClfTarget, float]:
         """The probabilities of the classes known so far."""
-        loss, space = self._inner.loss, self._inner.space
-        if not isinstance(loss, ZeroOne):
-            raise NotImplementedError(f"{loss!r} has no probabilities: predict_one gives its answer.")
-        g = self._inner.estimate(sorted_row(x))
-        if isinstance(space, SeenClasses):
-            classes = list(space.positions)
-        else:
-            classes, k = loss.outputs(), len(g)
-            g = g * np.sqrt(1 - 1 / k) + 1 / k  # phi(y) = (e_y - 1/k) / sqrt(1 - 1/k)
-        return dict(zip(classes, projections(g[None, :])[0].tolist(), strict=True)) if classes else {}
+        found: dict[base.typing.ClfTarget, float] = probabilities(self._inner, x)
+        return found
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a DataFrame in turn: bit for bit as `learn_one` does."""
+        self._inner.learn_many(frame_rows(X), y.tolist())
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The class of each row."""
+        import pandas as pd
+
+        answers = [without_numpy(z) for z in self._inner.predict_many(frame_rows(X))]
+        return pd.Series(answers, index=X.index, dtype=object if None in answers else None)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The probabilities of the classes known so far, a column for each."""
+        import pandas as pd
+
+        return pd.DataFrame([probabilities(self._inner, row) for row in frame_rows(X)], index=X.index)
 
     @property
     def _multiclass(self) -> bool:
@@ -76,11 +93,12 @@ class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
     r"""Sets of labels, written as River does: {"label": True, "other": False}.
 
     learner: an oskaar learner with a loss on subsets, such as `OSKAAR(losses.Jaccard(14), budget=256)`; its state is
-        not used, only its settings. None is `OSKAAR(losses.F1(k), lam=0.1, budget=256)` for k labels.
-    labels: all their names; None: those of the first y. Labels that a y leaves out are not in the set.
+        not used, only its settings. None is `OSKAAR(losses.F1(labels), lam=0.1, budget=256)`.
+    labels: all their names; None: for a loss on k labels those of the first y, else those that have appeared in any
+        y. Labels that a y leaves out are not in the set.
 
-    The answer to every x is a dict with all labels, so River's multi-output metrics take it as it is; {} before the
-    labels are known.
+    The answer to every x is a dict with all labels known, so River's multi-output metrics take it as it is; {} before
+    there are any.
 
     >>> model = MultiLabelClassifier()
     >>> model.learn_one({"a": 1.0}, {"sun": True, "rain": False})
@@ -91,50 +109,75 @@ class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
 
     def __init__(self, learner: OnlineLearner | None = None, labels: list[Any] | None = None) -> None:
         self.learner, self.labels = learner, labels
-        self._names = as_names(labels, "labels")
-        self._inner = None if learner is None else started(learner)
-        if self._names is not None:
-            self._inner = self._started(self._names)
+        self._names: list[Any] | None = as_names(labels, "labels")
+        self._inner: OnlineLearner = started(
+            OSKAAR(F1(self._names), lam=LAM, budget=BUDGET) if learner is None else learner
+        )
+        loss = self._inner.loss
+        if not isinstance(loss, SubsetLoss):
+            raise ValueError(f"{loss!r} is not a loss on sets of labels: use losses.F1, Jaccard or SubsetHamming.")
+        if self._names is not None and loss.indexed:
+            require_outputs(loss, "n_labels", self._names, "label")
+        if self._names is None and loss.names is not None and not loss.indexed:
+            self._names = list(loss.names.names)
+
+    @property
+    def _indexed(self) -> bool:
+        return bool(getattr(self._inner.loss, "indexed", False))
 
     def learn_one(self, x: dict[base.typing.FeatureName, Any], y: dict[base.typing.FeatureName, bool]) -> None:
         """Learn that the labels of x were those that are True in y."""
-        names = as_names(y, "the labels of the first y") if self._names is None else self._names
-        assert names is not None
-        members = frozenset(i for i, name in enumerate(names) if _member(name, named(y, names, "label").get(name)))
-        inner = self._started(names)
-        inner.learn_one(sorted_row(x), members)
-        self._names, self._inner = names, inner
+        names = self._names_with(y)
+        held = {name for name in names if _member(name, named(y, names, "label").get(name))}
+        members = {i for i, name in enumerate(names) if name in held} if self._indexed else held
+        self._inner.learn_one(sorted_row(x), members)
+        self._names = names
 
     def predict_one(
         self, x: dict[base.typing.FeatureName, Any], **kwargs: Any
     ) -> dict[base.typing.FeatureName, bool]:
         """Which labels x has, one True or False for each."""
-        if self._names is None or self._inner is None:
+        if self._names is None:
             return {}
         z = self._inner.predict_one(sorted_row(x))
-        return {name: i in z for i, name in enumerate(self._names)}
+        return {name: (i if self._indexed else name) in z for i, name in enumerate(self._names)}
 
     def predict_proba_one(
         self, x: dict[base.typing.FeatureName, Any], **kwargs: Any
     ) -> dict[base.typing.FeatureName, dict[bool, float]]:
-        """The probability of each label, for `SubsetHamming`, whose estimates are those of single labels."""
-        if self._names is None or self._inner is None:
+        """The probability of each label; NotImplementedError for losses that have none, as River wants it."""
+        if self._names is None:
             return {}
-        loss = self._inner.loss
-        if type(loss) is not SubsetHamming or loss.exactly:
-            raise NotImplementedError(f"{loss!r} has no probabilities of single labels: SubsetHamming has.")
-        g = self._inner.estimate(sorted_row(x))  # phi(y) = +-1 / sqrt(k)
-        p = np.clip((1 + np.sqrt(len(g)) * g) / 2, 0, 1).tolist()
-        return {name: {False: 1 - p_i, True: p_i} for name, p_i in zip(self._names, p, strict=True)}
+        found = probabilities(self._inner, x)
+        keys = range(len(self._names)) if self._indexed else self._names
+        p = {name: found.get(key, 0.0) for name, key in zip(self._names, keys, strict=True)}
+        return {name: {False: 1 - p_i, True: p_i} for name, p_i in p.items()}
 
-    def _started(self, names: list[Any]) -> OnlineLearner:
-        inner = self._inner or started(OSKAAR(F1(len(names)), lam=LAM, budget=BUDGET))
-        require_outputs(inner.loss, "n_labels", names, "label")
-        return inner
+    def _names_with(self, y: Any) -> list[Any]:
+        """The labels known, and those of y where the loss learns them."""
+        if self._names is None:
+            names = as_names(y, "the labels of the first y")
+            assert names is not None
+            if self._indexed:
+                require_outputs(self._inner.loss, "n_labels", names, "label")
+            return names
+        learns = self.labels is None and getattr(self._inner.loss, "names", None) is None
+        new = [name for name in y if name not in self._names] if learns and isinstance(y, dict) else []
+        return [*self._names, *new]
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
+
+
+def probabilities(learner: OnlineLearner, x: Any) -> Any:
+    """The learner's own, with the error that River expects where there are none."""
+    try:
+        return learner.predict_proba_one(sorted_row(x))
+    except ValueError as error:
+        if "has no probabilities" not in str(error):
+            raise
+        raise NotImplementedError(str(error)) from None
 
 
 def _member(name: Any, value: Any) -> bool:

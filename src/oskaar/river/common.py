@@ -35,6 +35,11 @@ def started(learner: Any) -> OnlineLearner:
     return learner.like_new()
 
 
+def frame_rows(X: Any) -> list[Any]:
+    """The rows of a DataFrame as dicts."""
+    return [sorted_row(row) for row in X.to_dict(orient="records")]
+
+
 def sorted_row(x: Any) -> Any:
     """A dict with its names in order, so that the order in which they were written changes nothing.
 

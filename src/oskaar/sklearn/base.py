@@ -58,8 +58,13 @@ class LearnerEstimator(BaseEstimator):
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything and learn these rows in turn."""
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Forget everything and learn these rows in turn; all rows count alike, and sample_weight is refused."""
+        if refused:
+            raise TypeError(
+                f"{type(self).__name__}.fit takes X and y, got {', '.join(refused)}: rows of a stream count alike. "
+                "Repeat a row that counts twice, and leave out one that does not count."
+            )
         with self._whole():
             X, y = self._checked(X, y, reset=True)
             self.learner_ = self._made(self._start(y))
@@ -108,6 +113,13 @@ class LearnerEstimator(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=float)
         return self.learner_.predict_many(X)
+
+    def _probabilities(self, X: Any) -> list[Any]:
+        """The learner's probabilities for rows, by name."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=float)
+        found: list[Any] = self.learner_.predict_proba(X)
+        return found
 
     def _made(self, loss: Loss) -> OnlineLearner:
         if self.learner not in LEARNERS:

@@ -40,6 +40,11 @@ class Classifier(ClassifierMixin, LearnerEstimator):
         answers = np.array(self._answers(X), dtype=int)
         return self.classes_[answers]
 
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class (n, k), in the order of `classes_`."""
+        places = range(len(self.classes_)) if hasattr(self, "classes_") else ()
+        return np.array([[p[i] for i in places] for p in self._probabilities(X)]).reshape(-1, len(places))
+
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         X, y = super()._checked(X, y, reset)
         check_classification_targets(y)

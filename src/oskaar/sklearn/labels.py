@@ -56,6 +56,11 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, LearnerEstimator):
             row[list(z)] = 1
         return Z
 
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each label by itself (n, k)."""
+        found = self._probabilities(X)
+        return np.array([[p[i] for i in range(self.n_labels_)] for p in found]).reshape(-1, self.n_labels_)
+
     def __sklearn_tags__(self) -> Any:
         """Several labels at once, and only that."""
         tags = super().__sklearn_tags__()

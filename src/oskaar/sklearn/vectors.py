@@ -17,8 +17,8 @@ class VectorRegressor(MultiOutputMixin, RegressorMixin, LearnerEstimator):
     """Online multi-output regression: losses.Squared behind scikit-learn's regressor.
 
     learner, kernel, lam, budget, options: see `LearnerEstimator`.
-    low, high: what each target can be, a number or one for each. None: the range of the first labels, and as much
-        again on either side. A later label outside is refused; give both for a stream (`partial_fit`).
+    low, high: what each target can be, a number or one for each. None: the range is learned, and later labels may
+        widen it (`losses.Squared`).
 
     y is (n,) or (n, k), and so is the answer. `score` is R^2.
 
@@ -54,14 +54,18 @@ class VectorRegressor(MultiOutputMixin, RegressorMixin, LearnerEstimator):
 
     def _start(self, y: Array, classes: Any = None) -> Loss:
         Y = _table(y)
+        loss = Squared(Y.shape[1], *self._range(Y))
+        self.n_outputs_, self.flat_ = Y.shape[1], y.ndim == 1
+        return loss
+
+    def _range(self, Y: Array) -> tuple[Any, Any]:
+        """low and high; where only one is given, the other from the first labels, and as much again."""
+        if (self.low is None) == (self.high is None):
+            return self.low, self.high
         lowest, highest = Y.min(axis=0), Y.max(axis=0)
         width = highest - lowest
         margin = np.where(width > 0, width, np.maximum(np.abs(highest), 1.0))
-        low = lowest - margin if self.low is None else self.low
-        high = highest + margin if self.high is None else self.high
-        loss = Squared(Y.shape[1], low=low, high=high)
-        self.n_outputs_, self.flat_ = Y.shape[1], y.ndim == 1
-        return loss
+        return (lowest - margin, self.high) if self.low is None else (self.low, highest + margin)
 
     def _encoded(self, y: Array) -> Array:
         Y = _table(y)
