@@ -246,11 +246,11 @@ def attack():
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + SPARE, limits[1]))
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         since = time.process_time()
         became = quiet(data)
         seconds = time.process_time() - since
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, limits)
         print(f"{became} ({seconds:.2f} s of CPU)", flush=True)
         del data
@@ -405,11 +405,11 @@ def fuzz(seed, count):
     for i in range(count):
         data = any_file(rng, whole)
         print(f"{i}:", end=" ", flush=True)
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         since = time.process_time()
         became = quiet(data)
         slowest = max(slowest, time.process_time() - since)
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         print(became.split(",")[0], flush=True)
     print(f"slowest {slowest:.2f} s", file=sys.stderr)
 

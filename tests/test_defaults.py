@@ -131,7 +131,7 @@ def test_the_ensemble_is_the_definition(data, X):
 @pytest.mark.parametrize("loss", [losses.Kendall(4), losses.Ordinal(5)], ids=repr)
 def test_groups_that_stand_as_scores(loss, rng):
     """Where scores are linear in x they are chosen; with a kernel of one's own, those of the whole."""
-    X = rng.normal(size=(40, 3))
+    X = rng.normal(size=(26, 3))
     S = X @ rng.normal(size=(3, 4)) + [0.3, 0.0, -0.2, 0.1]
     ranked = isinstance(loss, losses.Kendall)
     ys = [tuple(np.argsort(-s).tolist()) if ranked else int(np.clip(np.rint(2 + s[0]), 0, 4)) for s in S]

@@ -88,7 +88,7 @@ def test_ndcg_is_scikit_learns(rng):
             assert loss(z, relevance) == pytest.approx(1 - theirs, abs=1e-12)
 
 
-@settings(max_examples=14)
+@settings(max_examples=8)
 @given(st.integers(2, 4).flatmap(lambda n: st.tuples(st.just(n), bucket_orders(n), comparisons(n))))
 def test_ties_and_comparisons(drawn):
     n, tied, pairs = drawn
@@ -106,6 +106,7 @@ def test_ties_and_comparisons(drawn):
 # ------------------------------------------------------------------ decoders
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["normal", "whole", "zero"]))
 def test_decoders_are_enumeration(n, seed, kind):
     """decode attains min_z sum_s beta_s Delta(z, y_s), for weights of any sign, with many ties."""

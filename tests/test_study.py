@@ -27,7 +27,8 @@ def tiny(T=40, kind="class", seed=0):
     return Stream("tiny", kind, X, y, losses.ZeroOne(3))
 
 
-@pytest.mark.parametrize("peers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("peers", [1, 2])
 def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monkeypatch, peers):
     monkeypatch.setattr("study.__main__.QUICK_PEERS", peers)
     arguments = ["--quick", "--streams", QUICK_STREAMS[1], "--jobs", "2", "--results", str(tmp_path), "--no-plots"]
