@@ -31,6 +31,7 @@ LEARNERS = {
 LOSS = {"name": "ZeroOne", "classes": ["a", "b", "c", "d"]}
 WIDTH, CONNECTIONS = 8, 32
 LINES = "application/x-ndjson"
+PLAIN = {"probabilities": False} if "--plain" in sys.argv else {}
 
 
 def stream(n, seed=0):
@@ -163,7 +164,7 @@ async def load(port, rounds, times, names=("bench",), connections=CONNECTIONS):
         async with Connection(port) as connection:
             for x, y, name in todo:
                 started = time.perf_counter()
-                status, content = await connection.send("POST", f"/streams/{name}/ask", {"x": x})
+                status, content = await connection.send("POST", f"/streams/{name}/ask", {"x": x, **PLAIN})
                 asked = time.perf_counter()
                 assert status == 200, content
                 body = {"ticket": json.loads(content)["ticket"], "y": y}
@@ -289,6 +290,7 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--each", type=int, default=400)
     parser.add_argument("--only")
+    parser.add_argument("--plain", action="store_true", help="answers without probabilities")
     parser.add_argument("--streams", type=int)
     parser.add_argument("--rounds", type=int)
     options = parser.parse_args()

@@ -87,6 +87,18 @@ def test_batches_are_lines(server, stream):
     assert server.send("POST", f"{stream}/predict", b'{"x": [0, 0]}\n' * 101, kind)[2]["error"]["code"] == "batch"
 
 
+def test_probabilities_by_name(server, stream):
+    for x, y in zip(*rounds(10)):
+        server.send("POST", f"{stream}/learn", {"x": x, "y": y})
+    for verb in ("ask", "predict"):
+        found = server.send("POST", f"{stream}/{verb}", {"x": [0, 1]})[2]["probabilities"]
+        assert set(found) == set("abc")
+        assert sum(found.values()) == pytest.approx(1.0)
+        assert (
+            "probabilities" not in server.send("POST", f"{stream}/{verb}", {"x": [0, 1], "probabilities": False})[2]
+        )
+
+
 def test_a_key_is_answered_once(server, stream):
     key = {"idempotency-key": "k"}
     first = server.send("POST", f"{stream}/ask", {"x": [0, 0]}, key)
