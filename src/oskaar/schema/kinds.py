@@ -52,8 +52,8 @@ def column_of(name: Any, cells: Any, given: str | None = None) -> Column:
     >>> column_of("n", [1.0, "n/a", 3.0]).describe()
     'number, 1 missing'
     """
-    if given is None and isinstance(cells, np.ndarray):
-        return _number(name, cells)
+    if given is None and (isinstance(cells, np.ndarray) or set(map(type, cells)) == {float}):
+        return _number(name, np.asarray(cells))
     listed = [None if cell != cell else cell for cell in (cells.tolist() if isinstance(cells, np.ndarray) else cells)]
     there = [cell for cell in listed if cell is not None]
     kind = given or kind_of(there)

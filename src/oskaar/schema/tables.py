@@ -7,6 +7,7 @@ polars and pyarrow, whose columns are read one by one through what all three hav
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -192,6 +193,8 @@ def of_mappings(rows: Iterable[Mapping[Any, Any]]) -> Records:
 
 def _record(row: Mapping[Any, Any]) -> dict[Any, Any]:
     if type(row) is dict and set(map(type, row)) <= {str}:
+        if set(map(type, row.values())) == {float} and math.isfinite(sum(row.values())):
+            return dict(row)
         return {name: plain(name, value) for name, value in row.items()}
     return {column_name(name): plain(name, value) for name, value in row.items()}
 
