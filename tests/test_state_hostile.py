@@ -306,7 +306,7 @@ def test_an_allowed_module_is_no_way_to_others():
         ("ensemble", "PastLabels", "rounds", 77, "all rounds"),
         ("ensemble", "PastLabels", "last", None, "one row"),
         ("ensemble", "Ridges", "solvers", 3, "."),
-        ("ensemble", "Ridges", "kernel", 77, "."),
+        ("ensemble", "Ridges", "inputs", None, "inputs"),
         ("ensemble", "Selection", "sums", None, "."),
         ("ensemble", "Selection", "largest", None, "not the state"),
         ("ensemble", "Selection", "largest", float("inf"), "must be finite"),
