@@ -58,6 +58,9 @@ LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 EXACT, EXACT_OTHERS = LAST, 1024
 """Rows at which kernels are replaced by features, where rows are read by the ensemble, and of others."""
 
+EXACT_PARTS = 128
+"""And where rounds are parts: one of many rows takes long on kernel values."""
+
 BUDGET = 512
 """Inputs in the dictionaries of kernels by then."""
 
@@ -121,7 +124,7 @@ class Ensemble(OnlineLearner):
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
         self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
-        exact = [exact_rows(self._budget, most) for most in (EXACT, EXACT_OTHERS)]
+        exact = [exact_rows(self._budget, EXACT_PARTS if loss.parts else most) for most in (EXACT, EXACT_OTHERS)]
         super().__init__(loss, max_bytes, Relearning(loss, exact[0] if kernel is None else None, exact[1]), schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture]:
@@ -129,7 +132,8 @@ class Ensemble(OnlineLearner):
         asked: list[Any] = [*reading.kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
-        exact = exact_rows(self._budget, EXACT if reading.schema else EXACT_OTHERS)
+        most = EXACT if reading.schema else EXACT_OTHERS
+        exact = exact_rows(self._budget, EXACT_PARTS if self.loss.parts else most)
         if reading.rows < exact:
             inputs, restarts, maps = self._on_kernels(asked, names[0], reading.schema)
         else:
