@@ -68,7 +68,8 @@ class Ridges:
         differences: bool,
         renewal: int | None = None,
     ) -> None:
-        self.inputs, self.kernel, self.features, self.labels = inputs, kernel, features, labels
+        self.inputs, self.features, self.labels = inputs, features, labels
+        self.kernel = kernel if features is None else 0
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
         kind: Any = ExactSolver if features is None else FeatureSolver
@@ -142,9 +143,7 @@ class Ridges:
     def check_state(self, inputs: Inputs, rounds: int) -> None:
         """Refuse regressions from a file that have not seen the rows there are."""
         state.require(self.inputs is inputs, "the regressions must have the learner's inputs")
-        state.require(
-            self.features is not None or self.kernel in range(len(inputs.kernels)), "a kernel of the inputs"
-        )
+        state.require(self.kernel in range(len(inputs.kernels)), "a kernel of the inputs")
         state.require(isinstance(self.last, np.ndarray) and self.last.shape[0] == 1, "the last label is one row")
         for solver in self.solvers:
             state.require_kind(solver, ExactSolver if self.features is None else FeatureSolver, "a solver")
