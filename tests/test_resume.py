@@ -311,10 +311,10 @@ def test_no_checkpoint_and_other_names(stopped):
             _, out, err = quietly(["learn", "a.csv", "--json", "--chunk", "7", *arguments])
         assert json.loads(out)["model"] == expected
         assert ("go on with" in err) == (expected is not None)
-    for place in ("no/such/folder", "."):
+    for place, words in (("no/such/folder", "--model no/such/folder cannot be written"), (".", "Is a directory")):
         code, out, err = quietly(["learn", "a.csv", "--model", place])
         assert (code, out) == (2, "")
-        assert f"--model {place} cannot be written" in err
+        assert words in err
 
 
 def test_a_full_disk_is_said(stopped, monkeypatch):
@@ -328,8 +328,8 @@ def test_a_full_disk_is_said(stopped, monkeypatch):
         patch.setattr(state, "save", full)
         code, out, err = quietly(["learn", "a.csv", "--json", "--chunk", "7"])
     assert code == 130
-    assert json.loads(out)["model"] is None
-    assert "no checkpoint: the checkpoint a-2.oskaar cannot be written: No space left on device" in err
+    assert json.loads(out)["not_written"] == ["the model"]
+    assert "the model could not be written: the model a-2.oskaar cannot be written: No space left on device" in err
 
 
 def test_a_second_control_c_stops_at_once(here):
@@ -350,7 +350,7 @@ def test_a_second_control_c_stops_at_once(here):
     assert code == 130
     assert json.loads(out)["rounds"] == 7
     assert json.loads(out)["model"] is None
-    assert "there is no checkpoint of them" in err
+    assert "there is no model of them" in err
     assert list(here.glob("*.oskaar")) == []
 
 
@@ -359,7 +359,7 @@ def test_parts_of_others(stopped):
     kept = read_checkpoint("a.oskaar")
     kept.extra["report"] = {"points": [1, 2.5, None], "name": "x"}
     kept.save("b.oskaar")
-    assert read_checkpoint("b.oskaar").extra == {"report": {"points": [1, 2.5, None], "name": "x"}}
+    assert read_checkpoint("b.oskaar").extra["report"] == {"points": [1, 2.5, None], "name": "x"}
 
 
 def damaged(data):
@@ -401,8 +401,7 @@ def test_damaged_and_foreign_files(stopped):
     code, _, err = quietly(["learn", "a.csv", "--resume", "learner"])
     assert code == 2
     assert "learner is a learner and no checkpoint of a run" in err
-    with pytest.raises(oskaar.StateError, match="must hold a learner"):
-        oskaar.load("a.oskaar")
+    assert oskaar.load("a.oskaar").rounds == read_checkpoint("a.oskaar").learner.rounds
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -453,10 +452,10 @@ def test_inspect(stopped, capsys):
     assert main(["inspect", "a.oskaar", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     kept = read_checkpoint("a.oskaar")
-    assert found["what"] == "a checkpoint of oskaar learn"
+    assert found["what"] == "a model of oskaar learn"
     assert found["version"] == oskaar.__version__
     assert (found["rounds"], found["rows_read"], found["input"], found["answers"]) == (28, 28, "a.csv", "z")
-    assert found["loss"] == "F1(2)"
+    assert found["loss"] == "F1(['label_1', 'label_2'])"
     assert found["lam"] == [0.3]
     assert found["mean_loss"] == kept.total / 28 == kept.learner.total_loss / 28
     assert found["restarts_alive"] == 29
@@ -467,7 +466,7 @@ def test_inspect(stopped, capsys):
     assert found["reproduce"] == "oskaar learn a.csv --learner salami --lam 0.3 --chunk 7"
     assert main(["inspect", "a.oskaar"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("a.oskaar: a checkpoint of oskaar learn, written by oskaar ")
+    assert text.startswith("a.oskaar: a model of oskaar learn, written by oskaar ")
     assert "heaviest restarts" in text
     learner = OSKAAR(losses.F1(2), lam=0.5).partial_fit(X[:9], (X[:9] > 0).astype(int))
     learner.save("l")

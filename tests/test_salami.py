@@ -254,7 +254,7 @@ def test_a_refused_round_leaves_no_trace(restarts, rng):
     for each in (learner, untouched):
         each.learn_many(X[:6], ys[:6])
     before = pickle.dumps(learner)
-    for x, y in (([0, np.nan, 0], 0), ([0, 0], 0), ([0, 0, 0], 7)):
+    for x, y in (([0, np.inf, 0], 0), ([0, 0], 0), ([0, 0, 0], 7)):
         with pytest.raises(ValueError, match=r"finite|features|unknown"):
             learner.learn_one(x, y)
     assert pickle.dumps(learner) == before

@@ -39,7 +39,8 @@ from oskaar.sklearn import Classifier, MultiLabelClassifier, VectorRegressor
 # ------------------------------------------------------------------ scikit-learn's own checks
 
 ONE_CLASS = "y is an (n, k) matrix of 0 and 1, never one class a row"
-STRUCTURES = "answers are structures, in a list without a shape"
+STRUCTURES = "answers and probabilities are those of structures, not a column for each class"
+BEST = "the answer is the one with the least expected loss, not each label above one half"
 COUNTED = "regret, rounds and losses are counted from the start, in public"
 EARLY = "a setting that makes no sense is refused when it is given"
 ROWS = "the error is worded for rows of any kind"
@@ -60,7 +61,18 @@ FREE = {
     "check_estimator_sparse_array": STRUCTURES,
     "check_estimator_sparse_matrix": STRUCTURES,
 }
-ONLINE = {**FREE, "check_no_attributes_set_in_init": COUNTED, "check_dont_overwrite_parameters": COUNTED}
+BY_NAME = [
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_fit_idempotent",
+    "check_estimators_pickle",
+]
+ONLINE = {
+    **FREE,
+    "check_no_attributes_set_in_init": COUNTED,
+    "check_dont_overwrite_parameters": COUNTED,
+    **dict.fromkeys(BY_NAME, STRUCTURES),
+}
 FAIL = {
     OSKAAR: ONLINE,
     SALAMI: ONLINE,
@@ -76,7 +88,12 @@ FAIL = {
             "check_fit2d_1feature",
         ],
         ONE_CLASS,
-    ),
+    )
+    | {
+        "check_estimator_sparse_array": STRUCTURES,
+        "check_estimator_sparse_matrix": STRUCTURES,
+        "check_classifier_multioutput": BEST,
+    },
 }
 
 
@@ -128,7 +145,7 @@ def test_checks_of_free_forms(estimator):
     """All pass but those listed, and those do fail."""
     results = check_estimator(estimator, on_fail=None, on_skip=None)
     assert {r["check_name"] for r in results if r["status"] == "failed"} == FAIL[type(estimator)].keys()
-    assert sum(r["status"] == "passed" for r in results) > 30
+    assert sum(r["status"] == "passed" for r in results) > 25
 
 
 def test_documentation_lists_the_checks_that_fail():

@@ -158,7 +158,7 @@ def test_memory_after_a_load_is_that_before(name):
     learner = copy.deepcopy(learner)
     learner.learn_many(xs, ys)
     twin = oskaar.from_bytes(learner.to_bytes())
-    assert twin.cost().bytes <= 1.02 * learner.cost().bytes
+    assert twin.cost().bytes <= 1.1 * learner.cost().bytes
     assert twin.cost().operations == learner.cost().operations
 
 

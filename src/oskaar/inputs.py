@@ -556,8 +556,8 @@ class Inputs:
         return pick(self.store.rows_for(block), slice(-rows, None)) if self.store and self.n else None
 
     def size_of(self, block: Block) -> int:
-        """The memory that storing a block takes."""
-        return nbytes(block.rows) if self.keep else 0
+        """An upper bound of the memory that storing a block takes: room is made for half as many rows again."""
+        return nbytes(block.rows) * (block.n + self.n // 2) // max(block.n, 1) if self.keep else 0
 
     def forget(self, rows: int) -> None:
         """Drop the oldest rows."""

@@ -41,7 +41,7 @@ LAST = 512
 AT_ONCE = 64
 """So many rows are learned again in one round."""
 
-PER_ROW = 128
+PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
 
 Assemble = Callable[["KeptRounds"], tuple[Inputs, Estimator] | None]
@@ -174,7 +174,9 @@ class Relearning:
             return kept
         left = self.underway.swap - self.rounds.rows
         rows = self.underway.swap - self._learned_rows(self.underway)
-        return kept + self.underway.estimator.growth(block.n * rows // max(left, 1) + 1)
+        more = block.n * rows // max(left, 1) + 1
+        stored = nbytes(block.rows) * (more + self.underway.inputs.n // 2) // max(block.n, 1)
+        return kept + stored + self.underway.estimator.growth(more)
 
     def check_state(self) -> None:
         """Refuse a relearning from a file that no learner could have."""
