@@ -331,7 +331,9 @@ import signal, sys
 import numpy as np
 from oskaar import OSKAAR, SALAMI, losses
 X = np.random.default_rng(0).normal(size=(400, 3))
+OSKAAR(losses.ZeroOne(3)).learn_many(X[:80], [0, 1] * 40)  # what is imported late: SciPy's modules swallow a signal
 for make in (lambda: OSKAAR(losses.ZeroOne(3)), lambda: SALAMI(losses.ZeroOne(3), lam=0.5)):
+    make().learn_many(X[:80], [0, 1] * 40)
     for _ in range(int(sys.argv[1])):
         learner, other = make(), make()
         try:
