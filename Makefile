@@ -55,7 +55,7 @@ SPARK := .venv-spark/bin/python
 .venv-spark/.installed: pyproject.toml
 	.ci/java
 	test -x $(SPARK) || $(PYTHON) -m venv .venv-spark
-	$(SPARK) -m pip install --quiet --disable-pip-version-check -e '.[spark]' 'pytest>=8.0' 'scikit-learn>=1.6'
+	$(SPARK) -m pip install --quiet --disable-pip-version-check -e '.[spark]' 'hypothesis>=6.100' 'pytest>=8.0' 'scikit-learn>=1.6'
 	touch $@
 
 spark: .venv-spark/.installed
