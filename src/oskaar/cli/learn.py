@@ -82,7 +82,6 @@ def _begun(options: Namespace, kept: Checkpoint | None) -> Run:
         say(f"{options.resume}: going on after {done.began} rounds")
     elif kept:
         require_same_columns(stream.about(), kept, stream.table.name)
-        done.take(kept.learner)
         say(f"{options.model} has learned {kept.count + kept.warmup} rounds: it goes on with those of this file")
     return done
 

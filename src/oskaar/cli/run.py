@@ -111,10 +111,6 @@ class Run:
             self.not_written.append("the answers")
             self.out = None
 
-    def take(self, learner: Any) -> None:
-        """Go on with a learner that has learned from other files."""
-        self.learner = learner
-
     def checkpoint(self, file: str) -> Checkpoint:
         """All that it takes to go on later."""
         return Checkpoint(
