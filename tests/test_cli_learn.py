@@ -17,30 +17,34 @@ from oskaar.cli import main
 from oskaar.cli.learn import verdict
 from oskaar.tabular.infer import tags_separator
 
-FILLERS = ["please", "the", "my", "cannot", "when", "today", "app", "new", "still"]
-WORDS = {"billing": "invoice charge card", "refund": "refund money back", "login": "password access", "bug": "crash"}
+TAGS = {"billing": 0.3, "refund": 0.2, "login": 0.25, "bug": 0.2, "shipping": 0.15, "feature": 0.15}
+NAMES = ("id", "subject", "channel", "created", "amount", "tags")
+SYLLABLES = ["ka", "ro", "mi", "te", "lu", "ba", "no", "si", "ver", "dan", "pol", "gri"]
 
 
 def tickets(n, seed=0, labelled=True):
-    """A text, a category, a date, a number with gaps, and tags with semicolons."""
-    rng, when, rows = random.Random(seed), datetime(2026, 1, 1), []
+    """A text, a category, a date, a number with gaps, and tags with semicolons: each of the columns tells some."""
+    words, rng, when, rows = random.Random(1), random.Random(seed), datetime(2026, 1, 1), []
+    vocabulary = ["".join(words.choices(SYLLABLES, k=words.randint(2, 3))) for _ in range(300)]
+    own = {tag: words.sample(vocabulary, 6) for tag in TAGS}
     for i in range(n):
-        when += timedelta(minutes=rng.randint(1, 300))
-        tags = [tag for tag in WORDS if rng.random() < 0.3]
-        said = [rng.choice(WORDS[tag].split()) for tag in tags for _ in "ab"]
-        subject = " ".join(
-            [*said, *rng.choices(["please", "the", "my", "cannot", "when", "today", "app", "new", "still"], k=4)]
-        )
-        amount = "" if rng.random() < 0.2 else f"{rng.lognormvariate(3, 1):.2f}"
-        row = [f"T-{i}", subject, rng.choice(["web", "mail"]), when.isoformat(" "), amount]
-        rows.append([*row, ";".join(tags)] if labelled else row)
+        when += timedelta(minutes=rng.randint(1, 60))
+        channel, amount = rng.choice(["web", "mail", "phone"]), rng.lognormvariate(3, 1)
+        tags = [tag for tag, share in TAGS.items() if rng.random() < share]
+        words_said = [word for tag in tags for word in rng.choices(own[tag], k=2)]
+        words_said += rng.choices(vocabulary, [1 / (j + 1) for j in range(300)], k=rng.randint(2, 8))
+        rng.shuffle(words_said)
+        tags += ["vip"] if amount > 50 else []
+        tags += ["urgent"] if channel == "phone" and when.weekday() >= 5 else []
+        row = [f"T-{i}", " ".join(words_said), channel, when.isoformat(" ")]
+        row += ["" if rng.random() < 0.2 else f"{amount:.2f}", *([";".join(tags)] if labelled else [])]
+        rows.append(row)
     return rows
 
 
-def write(path, rows, labelled=True):
+def write(path, rows):
     with open(path, "w", newline="") as file:
-        columns = ["id", "subject", "channel", "created", "amount", *(["tags"] if labelled else [])]
-        csv.writer(file).writerows([columns, *rows])
+        csv.writer(file).writerows([NAMES[: len(rows[0])], *rows])
     return str(path)
 
 
@@ -60,32 +64,51 @@ def model(tmp_path_factory):
 
 def test_a_table_of_tags_is_learned(model):
     _, _, result, err = model
-    assert result["mean_loss"] < 0.5 * min(result["baselines"].values())
+    assert result["mean_loss"] < 0.8 * min(result["baselines"].values())
     assert "several tags with ';' between them" in err
-    for words in ("subject: text", "channel: category, 2 values", "created: time", "amount: number", "id: left out"):
+    for words in ("subject: text", "channel: category, 3 values", "created: time", "amount: number", "id: left out"):
         assert words in result["columns"]
 
 
 def test_answers_for_new_rows_have_names_and_the_columns_of_the_file(model, tmp_path, capsys):
     path, _, _, _ = model
-    new = write(tmp_path / "new.csv", tickets(20, seed=9, labelled=False), labelled=False)
+    new = write(tmp_path / "new.csv", tickets(20, seed=9, labelled=False))
     for ending in ("csv", "jsonl", "parquet"):
         assert main(["predict", path, new, "--out", str(tmp_path / f"a.{ending}")]) == 0
     with open(tmp_path / "a.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == [f"T-{i}" for i in range(20)]
     learner, lines = oskaar.load(path), (tmp_path / "a.jsonl").read_text().splitlines()
-    right = 0
+    lost = 0.0
     for row, line, truth in zip(rows, lines, tickets(20, seed=9), strict=True):
-        x = {name: row[name] for name in ("id", "subject", "channel", "created", "amount")}
+        x = {name: row[name] for name in NAMES[:-1]}
         z = learner.predict_one(x)
         assert row["prediction"] == ";".join(sorted(z))
         assert json.loads(line)["prediction"] == sorted(z)
-        right += set(truth[-1].split(";")) == set(z or [""])
-    assert right >= 14
+        lost += losses.F1()(z, frozenset(filter(None, truth[-1].split(";"))))
+    assert lost / 20 < 0.4
     capsys.readouterr()
     assert main(["predict", path, new]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("T-0,")
+
+
+@pytest.mark.slow
+def test_2000_tickets(tmp_path):
+    """The whole way on one core: learn, then answers to rows without labels, in names and far above the baselines."""
+    rows, model = tickets(2200), str(tmp_path / "m.oskaar")
+    table = write(tmp_path / "tickets.csv", rows[:2000])
+    new, out = write(tmp_path / "new.csv", [row[:-1] for row in rows[2000:]]), tmp_path / "a.csv"
+    learn = [sys.executable, "-m", "oskaar", "learn", table, "--y", "tags", "--model", model, "--json"]
+    result = json.loads(subprocess.run(learn, capture_output=True, check=True).stdout)
+    print(f"{result['rounds']} rounds in {result['seconds']:.1f} s")
+    assert result["rounds"] == 2000
+    assert result["mean_loss"] < 0.35 * min(result["baselines"].values())
+    subprocess.run([sys.executable, "-m", "oskaar", "predict", model, new, "--out", str(out)], check=True)
+    with open(out, newline="") as file:
+        answers = [frozenset(filter(None, row["prediction"].split(";"))) for row in csv.DictReader(file)]
+    truths = [frozenset(filter(None, row[-1].split(";"))) for row in rows[2000:]]
+    assert frozenset().union(*answers) <= {*TAGS, "vip", "urgent"}
+    assert sum(map(losses.F1(), answers, truths)) / 200 < 0.2
 
 
 def test_a_file_of_another_schema_is_refused(model, tmp_path, capsys):
@@ -106,8 +129,7 @@ def test_a_model_goes_on_with_another_file(model, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["rounds"] == 30
     both = Ensemble(losses.F1())
     for rows in (tickets(150), tickets(30, seed=5)):
-        names = ("id", "subject", "channel", "created", "amount")
-        xs = [{name: cell or None for name, cell in zip(names, row)} for row in rows]
+        xs = [{name: cell or None for name, cell in zip(NAMES[:-1], row)} for row in rows]
         both.partial_fit(xs, [frozenset(filter(None, row[-1].split(";"))) for row in rows])
     again = oskaar.load(copy)
     assert again.rounds == both.rounds == 180

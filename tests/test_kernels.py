@@ -1,4 +1,5 @@
 import math
+from unittest.mock import patch
 
 import naive
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 from strategies import KERNELS, rows
 
 from oskaar import checks, kernels
+from oskaar.rows import sparse_inner
 
 LOW, HIGH = (-0.5, 0.0, 0.3), (0.5, 0.0, 9.0)
 
@@ -217,3 +219,20 @@ def test_learned_kernels_that_are_none():
         kernels.Ranks(kernels.Pairwise(lambda x, y: 1.0), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="2 features, as Ranks has, got 1"):
         kernels.Ranks(kernels.Laplacian(), np.zeros((2, 2))).mapped([[1.0]])
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 9), st.integers(0, 10**6))
+def test_sparse_products_are_those_of_scipy(n, m, width, seed):
+    """Rows with empty ones and with entries that come twice among them, laid out or not."""
+    rng = np.random.default_rng(seed)
+
+    def rows(count):
+        sizes = rng.integers(0, 4, size=count)
+        entries = rng.integers(0, width, size=sizes.sum())
+        return csr_array((rng.normal(size=sizes.sum()), entries, np.append(0, np.cumsum(sizes))), (count, width))
+
+    X, Y = rows(n), rows(m)
+    product = X.toarray() @ Y.toarray().T
+    np.testing.assert_allclose(sparse_inner(X, Y), product, atol=1e-12)
+    with patch("oskaar.rows.MOST_SCATTERED", 0):
+        np.testing.assert_allclose(sparse_inner(X, Y), product, atol=1e-12)

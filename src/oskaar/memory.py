@@ -25,6 +25,9 @@ class Cost:
         return f"Cost(bytes={self.bytes}, operations={self.operations})  # {readable(self.bytes)}"
 
 
+PLAIN = frozenset({int, float, str, bytes})
+
+
 def held(*things: Any) -> int:
     """The memory behind some objects: each array once, with what containers and attributes lead to.
 
@@ -36,6 +39,11 @@ def held(*things: Any) -> int:
     waiting, total = list(things), 0
     while waiting:
         thing = waiting.pop()
+        if type(thing) in PLAIN:  # most of them, and they lead nowhere
+            if id(thing) not in seen:
+                seen.add(id(thing))
+                total += sys.getsizeof(thing)
+            continue
         if isinstance(thing, np.ndarray) and isinstance(thing.base, np.ndarray):
             thing = thing.base
         if thing is None or id(thing) in seen or isinstance(thing, (type, bool)) or callable(thing):

@@ -134,6 +134,32 @@ def squared_norms(X: Rows) -> Array:
         return np.bincount(rows, weights=X.data**2, minlength=X.shape[0]).astype(float, copy=False)
 
 
+MOST_SCATTERED = 2**22
+"""Numbers that `sparse_inner` lays out; larger products are scipy's."""
+
+
+def sparse_inner(X: Any, Y: Any) -> Array:
+    """<x, y> for each pair of sparse rows. Equivalent to (X @ Y.T).toarray(), which takes time for every column.
+
+    The columns of the rows with fewer entries are laid out; the entries of the others in none of them meet zeros.
+    """
+    from scipy.sparse import csr_array
+
+    if X.nnz > Y.nnz:
+        return sparse_inner(Y, X).T
+    X, Y = X.tocsr(), Y.tocsr()
+    n, used = X.shape[0], np.unique(X.indices)
+    if X.shape[1] != Y.shape[1] or n * len(used) > MOST_SCATTERED:
+        product: Array = (X @ Y.T).toarray()
+        return product
+    scattered = np.zeros((len(used) + 1, n))
+    np.add.at(scattered, (np.searchsorted(used, X.indices), np.repeat(np.arange(n), np.diff(X.indptr))), X.data)
+    places = np.searchsorted(used, Y.indices)
+    places[np.append(used, -1)[places] != Y.indices] = len(used)
+    inner: Array = csr_array((Y.data, places, Y.indptr), shape=(Y.shape[0], len(used) + 1)) @ scattered
+    return inner.T
+
+
 def with_norms(X: Rows) -> tuple[Rows, Array]:
     """The rows and their norms; those whose squares would overflow or vanish are divided by their largest number.
 

@@ -58,10 +58,11 @@ class _Answered:
                 self.rounds += 1
                 yield from self._rows(records, x, self._show(z))
 
-    def _predictions(self, xs: list[Any]) -> list[Any]:
-        if hasattr(self._learner, "predict_many"):
-            return list(self._learner.predict_many(xs))
-        return [self._learner.predict_one(x) for x in xs]
+    def _predictions(self, xs: list[Any]) -> Iterator[Any]:
+        """Answers in turn. One by one where each has probabilities too, which come of the same estimate."""
+        if self._sure is None and hasattr(self._learner, "predict_many"):
+            return iter(self._learner.predict_many(xs))
+        return (self._learner.predict_one(x) for x in xs)
 
     def _rows(self, records: list[Record], x: Any, z: Any) -> Rows:
         """A row for each record; the parts of an answer to several go to one each, where there are as many."""

@@ -34,6 +34,9 @@ RESOLUTION = 1e-4
 Rounding of the kernel is amplified by the coefficients of a row in the atoms, which grow as residuals fall: features
 are right to about 1e-13 / RESOLUTION."""
 
+TOGETHER = 64
+"""Kernel values of so many rows with each other are computed at once."""
+
 NOISE = 1e-3
 """A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""
 
@@ -176,6 +179,7 @@ class _Growth:
         self.taken: list[int] = []
         self.weights: list[float] = []
         self._roots: list[float] = []
+        self._gram: Array | None = None
         self.draws = uniforms(map.seed, map.rows, self.n)
         K = map._against(X) if map.size else np.zeros((self.n, 0))
         self.diagonal = diagonal(self.kernel, X)
@@ -213,7 +217,7 @@ class _Growth:
 
     def _take(self, i: int, p: float) -> None:
         """Row i is an atom: a coordinate more for it and for the rows after it."""
-        k = gram(self.kernel, pick(self.X, slice(i, None)), pick(self.X, [i]))[:, 0]
+        k = self._column(i)
         k[0] = self.diagonal[i]
         column = np.zeros(self.n)
         column[i:] = (k - self.Z[i:] @ self.Z[i]) / np.sqrt(self.left[i])
@@ -229,6 +233,14 @@ class _Growth:
         self.taken.append(i)
         self.weights.append(float(weight))
         self._roots.append(float(root))
+
+    def _column(self, i: int) -> Array:
+        """k(x_j, x_i) for j >= i; those of few rows are computed once for all that are taken up."""
+        if self.n > TOGETHER or self.kernel.objects:
+            return gram(self.kernel, pick(self.X, slice(i, None)), pick(self.X, [i]))[:, 0]
+        if self._gram is None:
+            self._gram = gram(self.kernel, self.X, self.X)
+        return self._gram[i:, i].copy()
 
     def S_rows(self) -> Array:
         """The rows that the new atoms add to the factor of S^T K_DD S + mu I."""

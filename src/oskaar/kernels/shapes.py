@@ -12,7 +12,7 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
 from oskaar.requirements import require_positive, require_whole
-from oskaar.rows import count, is_sparse, squared_norms, with_norms
+from oskaar.rows import count, is_sparse, sparse_inner, squared_norms, with_norms
 from oskaar.saved import saved
 
 _CDIST_WIDTH, _CDIST_ROWS = 32, 4
@@ -171,6 +171,8 @@ class Cosine(Kernel):
 
 def _inner(X: Rows, Y: Rows) -> Array:
     X, Y = as_rows(X), as_rows(Y)
+    if is_sparse(X) and is_sparse(Y):
+        return sparse_inner(X, Y)
     K = X @ Y.T
     return np.asarray(K.todense() if is_sparse(K) else K, dtype=float)
 

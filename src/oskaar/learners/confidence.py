@@ -155,7 +155,7 @@ class Confidence:
     def _decode(self, G: Array) -> Any:
         raise NotImplementedError
 
-    def _answered(self, block: Block) -> tuple[Pending, Any]:
+    def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
         raise NotImplementedError
 
     def _residuals_after(self, answers: Sequence[Any], ys: Sequence[Any]) -> Residuals:
@@ -167,7 +167,8 @@ class Confidence:
 
     def _unhedged(self, block: Block) -> Array:
         """The estimate, without KAAR's factor where one solver makes it and the round is one row."""
-        pending: Any = self._estimator.forecast(block, self._space)
+        remembered = self._remembered(block.fingerprint())  # of predict_one
+        pending: Any = remembered[0] if remembered else self._estimator.forecast(block, self._space)
         G = getattr(pending, "ridge", None) if block.n == 1 else None
         return self._widened(pending.G if G is None else G)
 
