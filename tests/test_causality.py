@@ -443,6 +443,7 @@ TABLES = {
     "numbers": (["y"], lambda s: [round(float(np.sin(s)), 3)], []),
     "numbers after numbers": (["y"], lambda s: [round(float(np.sin(s)), 3)], ["--lags", "1"]),
     "medians": (["y"], lambda s: [s % 7 - 3], ["--loss", "pinball", "--low=-3", "--high=3"]),
+    "late numbers": (["y"], lambda s: [round(float(np.sin(s)), 3)], ["--lags", "1", "--delay", "3"]),
     "rankings": (["r1", "r2", "r3"], lambda s: (1 + np.random.default_rng(s).permutation(3)).tolist(), []),
     "documents": (["y"], lambda s: [s % 3], ["--loss", "documents", "--group", "query", "--y", "y"]),
 }
@@ -453,7 +454,7 @@ WAYS = [
     ("--chunk", "1"),
     ("--budget", "12"),
     ("--learner", "oskaar", "--chunk", "7"),
-    ("--learner", "oskaar", "--budget", "12", "--standardise"),
+    ("--learner", "oskaar", "--budget", "12"),
     ("--learner", "batch"),
     ("--learner", "salami", "--lam", "0.3", "--kernel", "gaussian:2"),
 ]

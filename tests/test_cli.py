@@ -89,12 +89,6 @@ def test_chunks_change_nothing(run, chunk, tmp_path):
     assert [row["round"] for row in rows] == list(range(1, 151))
 
 
-def test_standardise_does_not_look_ahead(run):
-    _, out, _ = run(tagged(), "--standardise", "--learner", "oskaar", "--json")
-    expected = replay(OSKAAR(losses.F1(3)), streams.standardised(X), TAGS)
-    assert json.loads(out)["mean_loss"] == pytest.approx(expected.mean_loss, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("y", "words", "loss"),
     [
@@ -545,7 +539,7 @@ def test_as_a_program(tmp_path):
     """python -m oskaar: help, a pipe that closes, no traceback."""
     done = subprocess.run([sys.executable, "-m", "oskaar", "learn", "--help"], capture_output=True, text=True)
     assert done.returncode == 0
-    assert "--standardise" in done.stdout
+    assert "--missing" in done.stdout
     (tmp_path / "a.csv").write_text(tagged())
     command = [sys.executable, "-m", "oskaar", "learn", str(tmp_path / "a.csv"), "--out", "-", "--chunk", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

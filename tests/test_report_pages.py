@@ -207,7 +207,7 @@ def test_names_of_learners_do_not_come_alive():
 def test_the_command_does_it_again(run, tmp_path, capsys):
     """What the page says to type gives the same numbers, also where settings came from a file."""
     config = tmp_path / "my settings.toml"
-    config.write_text('learner = "salami"\nlam = [0.1, 1.0]\nstandardise = true\n')
+    config.write_text('learner = "salami"\nlam = [0.1, 1.0]\n')
     given = ["--config", str(config), "--no-baselines", "--kernel", "laplacian:2", "--limit", "90", "--json"]
     _, out, _, page = run(table(LEVELS := np.clip(np.round(X[:, 0] * 2), -3, 3).astype(int)), *given)
     assert len(set(LEVELS)) > 3

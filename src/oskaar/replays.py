@@ -87,7 +87,7 @@ class Replay:
             raise ValueError("this replay has no labels: make it with replay(learner, xs, ys).")
         metrics, sure = Metrics(self.loss), self._sure()
         for z, y, p in zip(self.predictions, self.labels, sure, strict=True):
-            metrics.update(_first_answer(self.loss, y) if z is None else z, y, p)
+            metrics.update(first_answer(self.loss, y) if z is None else z, y, p)
         return metrics.values()
 
     def _sure(self) -> list[Any]:
@@ -238,7 +238,7 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
     predictions, losses = [], np.zeros(len(labels))
     for t, (x, y) in enumerate(zip(rows, labels, strict=True)):
         z = learner.predict_one(x)
-        losses[t] = loss(z, y) if z is not None else loss(_first_answer(loss, y), y)
+        losses[t] = loss(z, y) if z is not None else loss(first_answer(loss, y), y)
         learner.learn_one(x, y)
         predictions.append(z)
         if progress is not None and (t + 1) % 256 == 0:
@@ -247,7 +247,7 @@ def _in_turn(learner: Any, xs: Any, ys: Any, loss: Loss, progress: Callable[[int
     return Replay(predictions, losses, optima, None, None, labels, loss)
 
 
-def _first_answer(loss: Loss, y: Any) -> Any:
+def first_answer(loss: Loss, y: Any) -> Any:
     """The answer of an oskaar learner without data: a learner that answers None is judged by it."""
     space = loss.space()
     return space.decode_round(np.zeros((len(loss.embed(y)) if loss.parts else 1, space.p)))

@@ -1,6 +1,6 @@
 """Models: a run as a file, in the format of `oskaar.state`, which `oskaar.load` opens. Data and names, no code.
 
-A file has the learner, the baselines, the totals, the state of standardising, how far the input has been read
+A file has the learner, the baselines, the totals, how far the input has been read
 with a fingerprint of it, the settings, and `extra`: the state of observers, as JSON. One is written every so many
 rounds or seconds, at the end, and after control-C.
 """
@@ -51,7 +51,7 @@ class Checkpoint:
     totals: dict[str, float]
     seconds: float
     reading: dict[str, Any]
-    """Records used and pulled, the fingerprint, what was skipped, and the state of scaling."""
+    """Records used and pulled, the fingerprint, and what was skipped."""
     out: str | None = None
     written: int = 0
     """The length of --out, whose fingerprint is `answers`."""

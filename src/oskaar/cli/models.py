@@ -43,8 +43,8 @@ def make_learner(name: str, loss: Loss, options: Any, width: int | None) -> Any:
     lams = numbers("--lam", options.lam) if options.lam is not None else None
     bytes_ = int(options.max_bytes) if options.max_bytes else None
     kinds: Any = {"schema": columns_kinds(options.kinds)} if options.kinds else {}
-    if kinds and (kernel is not None or options.standardise):
-        raise ReadError("--as goes with the default kernels: leave out --kernel and --standardise.")
+    if kinds and kernel is not None:
+        raise ReadError("--as goes with the default kernels: leave out --kernel.")
     if name == "ensemble":
         if lams:
             raise ReadError("--lam goes with --learner salami and oskaar: the ensemble mixes several of its own.")

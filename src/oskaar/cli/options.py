@@ -59,6 +59,7 @@ def parser() -> Parser:
     learn.add_argument(
         "--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)"
     )
+    learn.add_argument("--delay", type=_count, help="labels are there when so many more rows have been answered")
     learn.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     learn.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
     learn.add_argument(
@@ -134,7 +135,6 @@ def _stream(command: argparse.ArgumentParser) -> None:
         default="learn",
         help="what to do with empty cells: learn that they are missing (default), ...",
     )
-    add("--standardise", action=argparse.BooleanOptionalAction, default=False, help="scale x online")
     add(
         "--lags",
         type=_count,

@@ -12,6 +12,7 @@ from oskaar.cli.answers import Answers
 from oskaar.cli.baselines import make_baselines
 from oskaar.cli.checkpoint import Checkpoint, Checkpointer
 from oskaar.cli.console import Progress, say
+from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
 from oskaar.metrics import Metrics
@@ -34,6 +35,7 @@ class Run:
         self.observer: Recorder | None = None
         self.loss = stream.labels.loss
         self._baselines = make_baselines(self.loss) if options.baselines else {}
+        self._delayed = Delayed(learner, self._baselines, self.loss, options.delay) if options.delay else None
         self.count, self.warmup, self.total = 0, 0, 0.0
         self.totals = dict.fromkeys(self._baselines, 0.0)
         self.seconds = 0.0
@@ -59,6 +61,9 @@ class Run:
                         self.seconds = time.perf_counter() - start
                     progress.show(self)
                     checkpointer.after(self)
+                if self._delayed:  # the last labels
+                    with interrupts.whole():
+                        self._learn([], last=True)
         except KeyboardInterrupt:
             self.interrupted, self.signal = True, interrupts.number
         except (ReadError, MemoryError) as error:
@@ -67,21 +72,37 @@ class Run:
             self.seconds = time.perf_counter() - start
             progress.end()
 
-    def _learn(self, rounds: list[Round]) -> None:
-        xs: Any = [r.x for r in rounds]
-        xs = np.array(xs) if self.stream.dense and not self.loss.parts else xs
-        ys = [r.y for r in rounds]
+    def _learn(self, rounds: list[Round], last: bool = False) -> None:
+        """Answer rounds and learn them, or, where labels are late, those whose labels have come."""
         self.whole = False
-        start = time.perf_counter()
         try:
-            happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
+            if self._delayed:
+                rounds, happened, losses = self._delayed.learned(rounds, last)
+                seconds = self._delayed.seconds
+            else:
+                happened, losses, seconds = self._replayed(rounds)
         except (ValueError, TypeError, MemoryError) as error:
-            where = f"{self.stream.table.name}, lines {rounds[0].line} to {rounds[-1].line}"
+            where = f"{self.stream.table.name}, lines {rounds[0].line} to {rounds[-1].line}" if rounds else "the last"
             more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
             raise ReadError(f"{where}: {error}{more}") from error
+        self._account(rounds, happened, losses, seconds)
+        self._reading, self.whole = self.stream.state(), True
+
+    def _replayed(self, rounds: list[Round]) -> tuple[Any, dict[str, Any], float]:
+        """What the learner did, the losses of the baselines, and how long the learner took."""
+        xs, ys, start = self._inputs(rounds), [r.y for r in rounds], time.perf_counter()
+        happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
         seconds = time.perf_counter() - start
-        judged = np.array([not r.warm for r in rounds])
         losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._baselines.items()}
+        return happened, losses, seconds
+
+    def _inputs(self, rounds: list[Round]) -> Any:
+        xs = [r.x for r in rounds]
+        return np.array(xs) if self.stream.dense and not self.loss.parts else xs
+
+    def _account(self, rounds: list[Round], happened: Any, losses: dict[str, Any], seconds: float) -> None:
+        """Count rounds that were learned, and pass them on."""
+        judged = np.array([not r.warm for r in rounds], dtype=bool)
         before, self.count = self.count, self.count + int(judged.sum())
         self.warmup += int((~judged).sum())
         self.total += float(happened.losses[judged].sum())
@@ -93,11 +114,10 @@ class Run:
         if self.observer:
             from oskaar.reports import RecordedRounds
 
-            lines = [r.line for r in rounds]
+            xs, ys, lines = self._inputs(rounds), [r.y for r in rounds], [r.line for r in rounds]
             self.observer.add(RecordedRounds(self.learner, xs, ys, happened, losses, seconds, judged, lines))
         if self.out is not None:
             self._answer(rounds, happened, before)
-        self._reading, self.whole = self.stream.state(), True
 
     def _answer(self, rounds: list[Round], happened: Any, before: int) -> None:
         """Write the answers; a file that takes no more ends them, not the run."""
@@ -126,7 +146,10 @@ class Run:
             seconds=self.seconds,
             reading=self._reading,
             **(self.out.state() if self.out else {}),
-            extra={name: part.to_dict() for name, part in {**self.parts, "metrics": self.metrics}.items()},
+            extra={
+                **{name: part.to_dict() for name, part in {**self.parts, "metrics": self.metrics}.items()},
+                **({"waiting": self._delayed.state()} if self._delayed else {}),
+            },
         )
 
     def restore(self, kept: Checkpoint) -> None:
@@ -137,6 +160,9 @@ class Run:
         self.seconds, self.began = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
         self.metrics = self.metrics.restored(kept.extra["metrics"])
+        if self._delayed:
+            self._delayed = Delayed(self.learner, self._baselines, self.loss, self._delayed.delay)
+            self._delayed.restore(kept.extra["waiting"])
 
     @property
     def baselines(self) -> list[str]:

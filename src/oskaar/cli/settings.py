@@ -22,19 +22,19 @@ FREE = ("chunk", "limit", "max_line")
 def open_stream(options: Any) -> TableStream:
     """The rounds of the file that the options name."""
     table = read(options.file, options.format, options.encoding, options.max_line)
-    chosen = RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit")})
+    chosen = RoundOptions(**{name: getattr(options, name, None) for name in (*COLUMNS, "limit")})
     stream = TableStream(table, chosen, named=reads_by_schema(vars(options)))
-    if stream.largest > 10 and options.kernel and not options.standardise:
+    if stream.largest > 10 and options.kernel:
         largest = min(stream.largest, 1e300)
-        stream.notes.append(f"numbers of x reach {largest:g}: --standardise scales them as they come")
+        stream.notes.append(f"numbers of x reach {largest:g}: without --kernel they are scaled as they come")
     return stream
 
 
 def reads_by_schema(settings: Mapping[str, Any]) -> bool:
-    """Whether a learner with these settings reads rows by a schema: without a kernel, and not standardised before."""
+    """Whether a learner with these settings reads rows by a schema: without a kernel."""
     learners = str(settings.get("learner")).split(",")
     river = any(name.startswith("river-") for name in learners) or bool(settings.get("river"))
-    return not (settings.get("kernel") or settings.get("standardise") or river)
+    return not (settings.get("kernel") or river)
 
 
 def settings_of(options: Any) -> dict[str, Any]:

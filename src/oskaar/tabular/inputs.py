@@ -11,7 +11,6 @@ from oskaar.losses import arcs
 from oskaar.tabular.labels import as_floats
 from oskaar.tabular.readers import ReadError, Record, Table
 from oskaar.tabular.round_options import RoundOptions, matches, matching
-from oskaar.tabular.scaling import Standardiser
 
 HUGE = 1e300
 """Numbers are below it: they, and their sums, are finite."""
@@ -53,7 +52,6 @@ class InputColumns:
             chosen = set(matching(self._x, columns, "--x"))
             self._is_x = {name: name in chosen and name not in self._not_x for name in columns}
             self._is_x |= dict.fromkeys(always, True)
-        self.standardiser = Standardiser() if options.standardise else None
         rows = [self._pairs(record) for record in sample]
         if not any(rows):
             raise ReadError("there is no column left for x: name some with --x.")
@@ -84,7 +82,7 @@ class InputColumns:
         if self._direct:  # most files: nothing but numbers in columns that stay
             cells: list[Any] = [record.cells.get(name) for name in self.names]
             if set(map(type, cells)) <= {int, float} and max(map(abs, cells), default=0) < HUGE:
-                return self._standardised(np.array(cells, dtype=float))
+                return np.array(cells, dtype=float)
         pairs = self._pairs(record)
         for name, cell in pairs:
             if isinstance(cell, (int, float)) and not abs(cell) < HUGE:
@@ -92,8 +90,7 @@ class InputColumns:
         if self.named:
             return self._cells(record, pairs)
         if not self.dense:
-            named = {n: c if isinstance(c, (int, float)) else str(c) for n, c in pairs if c is not None}
-            return named if self.standardiser is None else self.standardiser.named(named)
+            return {n: c if isinstance(c, (int, float)) else str(c) for n, c in pairs if c is not None}
         if [name for name, _ in pairs] != self.names:
             found = dict(pairs)
             extra = [name for name, _ in pairs if name not in set(self.names)]
@@ -106,7 +103,7 @@ class InputColumns:
                 return None
             row = [0.0 if cell is None else cell for cell in row]
         try:
-            return self._standardised(as_floats(row))
+            return as_floats(row)
         except ValueError:
             name, cell = next((n, c) for n, c in pairs if not isinstance(c, (int, float)))
             what = f"column {name!r} must be a number, as in the first rows, got {cell!r}"
@@ -121,9 +118,6 @@ class InputColumns:
                 return None
             return {name: 0.0 if cell is None else cell for name, cell in pairs}
         return dict(pairs)
-
-    def _standardised(self, row: Any) -> Any:
-        return row if self.standardiser is None else self.standardiser.dense(row)
 
     def fills(self, record: Record, cells: list[Any], names: list[str], is_x: bool = True) -> bool:
         """What becomes of a missing value: True fills an x with 0, False skips the row."""

@@ -32,10 +32,10 @@ class RoundOptions:
     row, or "zero"."""
     tags_separator: str | None = None
     """Between the tags of a cell; "json" for lists. None: inferred."""
-    standardise: bool = False
-    """Scale x by the rows so far."""
     lags: int | None = None
     """So many previous labels are inputs too."""
+    delay: int | None = None
+    """The label of a row is known after so many more rows: lags are of labels known by then."""
     loss: str | None = None
     classes: str | None = None
     levels: str | None = None

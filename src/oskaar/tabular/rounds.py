@@ -119,7 +119,7 @@ class TableStream:
         found = infer_loss(
             self.y, known, bool(self.group), asked, options.tags_separator, [] if given else self.notes
         )
-        self._head = 0 if given else found.not_judged
+        self._head = 0 if given or not found.not_judged else found.not_judged + (options.delay or 0)
         self._loss, self._separator = found.loss, found.separator
         self.labels = make_labels(found.loss, self.y, replace(options, tags_separator=found.separator))
         self._tags = found.loss in SUBSETS and len(self.y) == 1
@@ -133,9 +133,10 @@ class TableStream:
             raise ReadError("--lags is for rows that are rounds by themselves: it does not go with groups.")
         cells = [self._cell(record, name) for record in sample for name in self.y]
         start = 0 if all(isinstance(cell, (int, float, type(None))) for cell in cells) else None
-        self._records = with_lags(self._records, self.y, n, start)
+        delay = self.options.delay or 0
+        self._records = with_lags(self._records, self.y, n, start, delay)
         self.notes.append(f"the last {n} labels are inputs too: {self.y[0]}_lag1 to {self.y[-1]}_lag{n}")
-        return list(with_lags(iter(sample), self.y, n, start))
+        return list(with_lags(iter(sample), self.y, n, start, delay))
 
     # ---------------------------------------------------------------- reading
 
@@ -203,9 +204,7 @@ class TableStream:
     def state(self) -> dict[str, Any]:
         """How far the records have been used, and what has been learned of them."""
         counts = {"used": self._used, "pulled": self._read, "done": self._done}
-        standardiser = self._inputs.standardiser
-        seen = {"skipped": self.skipped, "scale": standardiser and standardiser.state()}
-        return {**counts, **seen, "digest": self.table.digest()}
+        return {**counts, "skipped": self.skipped, "digest": self.table.digest()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Skip what has been used, and go on from there; refused where the records are others."""
@@ -224,8 +223,6 @@ class TableStream:
         self._records = chain(ahead, self._records)
         self._used, self._done = used, state["done"]
         self.skipped = state["skipped"]
-        if self._inputs.standardiser:
-            self._inputs.standardiser.restore(state["scale"])
 
 
 class Unlabelled:
