@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import os
+import socket
 import subprocess
 import sys
 import tracemalloc
@@ -35,7 +36,7 @@ def sentence(capsys, path, *arguments):
     [
         (b"", [], "is empty", "there must be a line of column names"),
         (b"\n\n", [], "is empty", "there must be"),
-        (b"a,b,y\n", [], "has no rows", "nothing to replay"),
+        (b"a,b,y\n", [], "has no rows", "nothing to learn"),
         (b"a,b,y\n1,2,u\n1,2", [], "line 3: there must be 3 values", "the row is cut short"),
         (b'a,b,y\n1,2,u\n1,2,"v', [], "line 3", "a quote that is never closed, or a file cut short"),
         (b"a,b,y\n1,2,u\n1,2,caf\xe9\n", [], "line 3: byte 0xe9 is not utf-8", "such as --encoding latin-1"),
@@ -46,6 +47,7 @@ def sentence(capsys, path, *arguments):
         (GOOD.encode(), ["--encoding", "klingon"], "--encoding must be one that Python knows", "'klingon'"),
         (GOOD.encode(), ["--y", "z"], "--y 'z' names no column", "the columns are a, b, y"),
         (GOOD.encode(), ["--x", "a,z"], "--x 'z' names no column", "the columns are a, b, y"),
+        (b"a,b,y\neur,kg,-\n" + ROWS.encode(), [], "line 2: there is text in each of the 2", "take it out (sed 2d)"),
         (b"a,a,y\n1,2,u\n", [], "column names must differ, 'a' is there twice", "rename"),
         (b"x,label_a,label_b\n1,red,0\n", [], "no loss fits 2 columns of y with text", "name one, or give --loss"),
         (b"x,label_a,label_b\n1,1,0\n1,0,7\n", ["--loss", "f1"], "line 3: column 'label_b' must be 0 or 1", "got 7"),
@@ -168,7 +170,11 @@ def test_rows_of_parquet_that_are_too_large(tmp_path):
 
 
 def test_places_that_cannot_be_read(tmp_path, capsys):
-    assert "Is a directory" in sentence(capsys, tmp_path)
+    assert "is a directory without parts" in sentence(capsys, tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)  # names of sockets are short
+        listening.bind("a.csv")
+        assert "a.csv cannot be read: No such device" in sentence(capsys, "a.csv")
     assert "No such file" in sentence(capsys, tmp_path / "none.csv")
     assert "a file without a name cannot be read" in sentence(capsys, "")
     closed = tmp_path / "closed.csv"
@@ -176,6 +182,106 @@ def test_places_that_cannot_be_read(tmp_path, capsys):
     closed.chmod(0)
     if not os.access(closed, os.R_OK):  # root reads everything
         assert "Permission denied" in sentence(capsys, closed)
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "words", "numbers"),
+    [
+        (("3,50", "1.200,25"), ",", "numbers with a decimal comma, such as '3,50'", [3.5, 1200.25]),
+        (("1,200", "17,000.5"), ".", "numbers with thousands set apart, such as '1,200'", [1200, 17000.5]),
+        (("1 200", "17 000"), ".", "numbers with thousands set apart, such as '1 200'", [1200, 17000]),
+    ],
+)
+def test_numbers_written_in_another_way(tmp_path, capsys, cells, decimal, words, numbers):
+    """They are text, which is said with the option that reads them, and numbers with it."""
+    path = tmp_path / "a.csv"
+    path.write_text("a;y\n" + "".join(f"{cell};{y}\n" for cell, y in zip(cells, "uv")) * 20)
+    assert main(["learn", str(path), "--learner", "oskaar", "--json"]) == 0
+    said = capsys.readouterr().err
+    assert words in said
+    assert f"--decimal {decimal} reads them as numbers" in said
+    assert [record.cells["a"] for record in read(path, decimal=decimal)][:2] == numbers
+    assert main(["learn", str(path), "--learner", "oskaar", "--json", "--decimal", decimal]) == 0
+    captured = capsys.readouterr()
+    assert "--decimal" not in captured.err
+    assert json.loads(captured.out)["columns"] == "a: number"
+
+
+def test_a_directory_of_parts(tmp_path, capsys):
+    """Files in the order of their names, some packed, give what one file gives; an error names the part."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "part-1.csv").write_text("a,b,y\n" + ROWS)
+    with gzip.open(folder / "part-2.csv.gz", "wt") as file:
+        file.write("b,a,y\n" + "2,1,u\n1,2,v\n" * 8)
+    for name in ("_SUCCESS", ".hidden.csv", "README.txt"):
+        (folder / name).write_text("no part")
+    (tmp_path / "whole.csv").write_text("a,b,y\n" + ROWS * 2)
+    found = []
+    for path in (folder, tmp_path / "whole.csv"):
+        assert main(["learn", str(path), "--learner", "oskaar", "--json"]) == 0
+        captured = capsys.readouterr()
+        found.append(json.loads(captured.out)["mean_loss"])
+        if path is folder:
+            assert "2 files are read in the order of their names" in captured.err
+            assert "1 other files are left out" in captured.err
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+    (folder / "part-3.csv").write_text("a,b,y\n1,2\n")
+    assert main(["learn", str(folder), "--learner", "oskaar", "--chunk", "8"]) == 2
+    assert "part-3.csv, line 2: there must be 3 values" in capsys.readouterr().err
+    (folder / "part-3.csv").write_text("a,y\n1,u\n")
+    assert "part-3.csv: parts must have the columns of the first, part-1.csv: column 'b' is missing" in sentence(
+        capsys, folder
+    )
+
+
+def test_a_directory_goes_on_where_it_was(tmp_path, capsys):
+    """More parts may follow; what was read must be as it was."""
+    folder, model = tmp_path / "parts", str(tmp_path / "m.oskaar")
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"{i}.csv").write_text("a,b,y\n" + ROWS)
+    assert main(["learn", str(folder), "--learner", "oskaar", "--model", model, "--json"]) == 0
+    (folder / "3.csv").write_text("a,b,y\n" + ROWS)
+    capsys.readouterr()
+    assert main(["learn", str(folder), "--resume", model, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] == 64
+    (folder / "0.csv").write_text("a,b,y\n" + ROWS.replace("2", "3"))
+    assert "differs in the first" in sentence(capsys, folder, "--resume", model)
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path):
+    """Rows that are appended before the end is reached are read; a row that is half there is said to be cut."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,y\n" + ROWS * 2000)
+    table = read(path)
+    assert next(iter(table)).line == 2
+    with path.open("a") as file:
+        file.write(ROWS + "1,2")
+    with pytest.raises(ReadError, match=r"line 32018: there must be 3 values.*cut short"):
+        all(table.fraction() <= 1 for _ in table)
+
+
+def test_later_rows_that_contradict_the_first(tmp_path, capsys):
+    """150 zeros, then demand; single tags, then several; a number, then a word: each is said once, with its line."""
+    path = tmp_path / "a.csv"
+    rows = [f"{i},{i % 5},0" for i in range(150)] + [f"{i},{i % 5},{i % 37}" for i in range(150, 200)]
+    path.write_text("a,b,demand\n" + "\n".join(rows) + "\n")
+    assert main(["learn", str(path), "--learner", "oskaar", "--json"]) == 0
+    captured = capsys.readouterr()
+    said = "line 152: 'demand' is 2 and was 0 or 1 before"
+    assert captured.err.count("and was 0 or 1 before") == 1
+    assert said in captured.err
+    assert any(said in note for note in json.loads(captured.out)["inferred"])
+    rows = [f"{i % 3},{'ab'[i % 2]}" for i in range(120)] + ["twelve,a;b", "0,a"]
+    path.write_text("n,tag\n" + "\n".join(rows) + "\n")
+    assert main(["learn", str(path), "--learner", "oskaar"]) == 0
+    said = capsys.readouterr().err
+    assert "line 122: 'tag' is 'a;b', classes that were there before: --tags-separator ';' parts them" in said
+    assert "line 122: 'n' is 'twelve' and was a number before: --as n=number" in said
+    path.write_text("n,y\n" + "".join(f"{i},{i % 4 if i < 110 else i}\n" for i in range(150)))
+    assert main(["learn", str(path), "--learner", "oskaar"]) == 0
+    assert "'y' has more than 20 different values now" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp037"])

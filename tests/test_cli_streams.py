@@ -58,7 +58,7 @@ def test_lags_of_texts_and_of_missing_labels(run):
 
 
 def test_labels_that_are_late(run, tmp_path):
-    """Answers are those of a loop of ask and tell; baselines get their labels as late; all of them come in the end."""
+    """Answers are those of a loop of ask and tell; baselines get their labels as late; all come in the end."""
     y, out = np.cumsum(RNG.normal(size=90)).round(3), tmp_path / "z"
     text = table("a,b,y", X[:, 0], X[:, 1], y)
     code, result, _ = run(text, "--delay", "7", "--chunk", "5", "--out", str(out), "--json")

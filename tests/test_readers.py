@@ -68,7 +68,7 @@ def test_other_separators_and_no_names(tmp_path):
 def test_a_cell_of_several_lines_keeps_the_count(tmp_path):
     path = write(tmp_path, "a.csv", 'a,b\n"one\ntwo",1\n3\n')
     records = iter(read(path))
-    assert next(records) == (3, {"a": "one\ntwo", "b": 1})
+    assert next(records)[:2] == (3, {"a": "one\ntwo", "b": 1})
     with pytest.raises(ReadError, match=r"a\.csv, line 4: there must be 2 values.*got 1"):
         next(records)
 
@@ -107,7 +107,7 @@ def test_bad_files_say_the_line(tmp_path, name, text, message):
 def test_bad_paths_and_formats(tmp_path):
     with pytest.raises(ReadError, match="cannot be read: No such file"):
         read(tmp_path / "none.csv")
-    with pytest.raises(ReadError, match="cannot be read: Is a directory"):
+    with pytest.raises(ReadError, match="is a directory without parts"):
         read(tmp_path)
     with pytest.raises(ReadError, match="format must be one of csv"):
         read(write(tmp_path, "a.csv", CSV), format="xls")

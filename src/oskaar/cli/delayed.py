@@ -1,4 +1,4 @@
-"""`--delay N`: the label of a row is there when N more rows have been answered. Answers are judged as they were given."""
+"""`--delay N`: the label of a row is there when N more rows have been answered; answers are judged as given."""
 
 from __future__ import annotations
 

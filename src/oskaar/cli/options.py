@@ -115,10 +115,15 @@ def parser() -> Parser:
 
 def _stream(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("file", nargs="?", help="CSV, TSV, JSON lines, Parquet, ARFF, SVMlight or CoNLL; - is standard input")
+    add(
+        "file",
+        nargs="?",
+        help="CSV, TSV, JSON lines, Parquet, ARFF, SVMlight or CoNLL, or a directory of them; - is standard input",
+    )
     add("--config", help="a TOML file with these names; the command line comes first")
     add("--format", help="csv, tsv, jsonl, parquet, arff, svmlight, conll; default: by name, then by content")
     add("--encoding", default="utf-8", help="of the text (default utf-8)")
+    add("--decimal", choices=(".", ","), help="of numbers in CSV, the other one being for thousands: ',' for 1.234,5")
     add("--max-line", type=_count, default=MAX_LINE, help="bytes that a line may have (default 16 MiB)")
     add("--y", help="columns of the label: names, patterns such as 'label_*', first:3 or last:3")
     add("--x", help="columns of the input (default: all others); '!hour' is all but this one")

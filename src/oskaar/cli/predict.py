@@ -42,7 +42,8 @@ class _Answered:
 
     def __init__(self, kept: Checkpoint, options: Any) -> None:
         chosen = RoundOptions(**{name: kept.settings[name] for name in COLUMNS})
-        table = read(options.file, options.format, options.encoding or kept.settings["encoding"])
+        encoding, decimal = options.encoding or kept.settings["encoding"], kept.settings["decimal"]
+        table = read(options.file, options.format, encoding, decimal=decimal)
         self._rounds = Unlabelled(table, chosen, kept.about, reads_by_schema(kept.settings))
         require_same_columns(self._rounds.about(), kept, table.name)
         self._learner = kept.learner

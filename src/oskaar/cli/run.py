@@ -47,6 +47,7 @@ class Run:
         self.whole = True
         """False while some rounds are learned and not yet counted."""
         self.began, self._reading = 0, stream.state()
+        self._noted = len(stream.notes)
 
     def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
@@ -59,6 +60,7 @@ class Run:
                     with interrupts.whole():
                         self._learn(rounds)
                         self.seconds = time.perf_counter() - start
+                    self._say_notes()
                     progress.show(self)
                     checkpointer.after(self)
                 if self._delayed:  # the last labels
@@ -71,6 +73,12 @@ class Run:
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
+
+    def _say_notes(self) -> None:
+        """What rows said against what was inferred from the first ones."""
+        for note in self.stream.notes[self._noted :]:
+            say(note)
+        self._noted = len(self.stream.notes)
 
     def _learn(self, rounds: list[Round], last: bool = False) -> None:
         """Answer rounds and learn them, or, where labels are late, those whose labels have come."""

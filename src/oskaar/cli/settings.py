@@ -12,7 +12,7 @@ from oskaar.tabular import ReadError, RoundOptions, TableStream, read
 
 COLUMNS = tuple(field.name for field in fields(RoundOptions) if field.name != "limit")
 LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines", "kinds")
-FIXED = ("format", "encoding", *COLUMNS, *LEARNING)
+FIXED = ("format", "encoding", "decimal", *COLUMNS, *LEARNING)
 """Settings that a run cannot change when it is resumed."""
 
 FREE = ("chunk", "limit", "max_line")
@@ -21,8 +21,8 @@ FREE = ("chunk", "limit", "max_line")
 
 def open_stream(options: Any) -> TableStream:
     """The rounds of the file that the options name."""
-    table = read(options.file, options.format, options.encoding, options.max_line)
-    chosen = RoundOptions(**{name: getattr(options, name, None) for name in (*COLUMNS, "limit")})
+    table = read(options.file, options.format, options.encoding, options.max_line, options.decimal)
+    chosen = RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit") if hasattr(options, name)})
     stream = TableStream(table, chosen, named=reads_by_schema(vars(options)))
     if stream.largest > 10 and options.kernel:
         largest = min(stream.largest, 1e300)

@@ -31,6 +31,8 @@ class Inferred:
     loss: str
     not_judged: int = 0
     separator: str | None = None
+    doubt: str = ""
+    """What later labels might contradict: "bits", "levels" or "text"; nothing where the loss was given."""
 
 
 def infer_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
@@ -94,7 +96,7 @@ def infer_loss(
         return Inferred(asked or "F1")
     if asked is None and len(y) == 1 and kind in ("text", "bits"):
         notes.append(f"{what} {'text' if kind == 'text' else '0/1'}: treated as a class, loss ZeroOne")
-        return Inferred("ZeroOne")
+        return Inferred("ZeroOne", doubt=kind)
     if asked is None and kind == "text":
         odd = next((cell for cell in known if not isinstance(cell, (int, float))), None)
         raise ReadError(
@@ -109,7 +111,7 @@ def infer_loss(
     few = kind == "whole" and len(y) == 1 and len(set(known)) <= FEW
     if kind in ("bits", "whole") and (asked == "Ordinal" or (asked is None and few)):
         notes.append(f"{what} whole numbers in few levels: loss Ordinal, levels are learned (--levels sets them)")
-        return Inferred("Ordinal", not_judged=1)
+        return Inferred("Ordinal", not_judged=1, doubt="" if asked else "levels")
     if asked in (None, *NUMBERS) and kind in ("bits", "whole", "numbers"):
         notes.append(f"{what} numbers: loss {asked or 'Squared'}, their range is learned (--low and --high set it)")
         return Inferred(asked or "Squared", not_judged=1)

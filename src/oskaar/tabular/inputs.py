@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.losses import arcs
+from oskaar.tabular.contradictions import Contradictions
 from oskaar.tabular.labels import as_floats
 from oskaar.tabular.readers import ReadError, Record, Table
 from oskaar.tabular.round_options import RoundOptions, matches, matching
@@ -22,7 +23,7 @@ def error_at(table: Table, record: Record, message: str) -> ReadError:
     >>> error_at(Table("a.csv", iter(())), Record(3, {}), "no")
     ReadError('a.csv, line 3: no.')
     """
-    return ReadError(f"{table.name}, line {record.line}: {message.rstrip('.')}.")
+    return ReadError(f"{record.part or table.name}, line {record.line}: {message.rstrip('.')}.")
 
 
 class InputColumns:
@@ -41,6 +42,7 @@ class InputColumns:
         not_x: set[str],
         always: list[str],
         named: bool = False,
+        notes: list[str] | None = None,
     ) -> None:
         self._table, self._options, self._not_x = table, options, not_x
         self._x = options.x or (",".join(table.inputs) if table.inputs else None)
@@ -62,6 +64,7 @@ class InputColumns:
         self.dense = (
             not self.named and same and all(isinstance(c, (int, float, type(None))) for row in rows for _, c in row)
         )
+        self._later = Contradictions([dict(row) for row in rows], [] if notes is None else notes)
         self._direct = self.dense and bool(table.columns) and set(self.names) <= set(sample[0].cells)
         self.largest = max((abs(c) for row in rows for _, c in row if c is not None), default=0) if self.dense else 0
         """The largest number of x in the sample."""
@@ -87,6 +90,8 @@ class InputColumns:
         for name, cell in pairs:
             if isinstance(cell, (int, float)) and not abs(cell) < HUGE:
                 raise error_at(self._table, record, f"column {name!r} must be finite, got {cell!s:.20}")
+            if type(cell) is str and self.named:
+                self._later.input(record, name, cell)
         if self.named:
             return self._cells(record, pairs)
         if not self.dense:

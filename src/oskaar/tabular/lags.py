@@ -35,7 +35,7 @@ def with_lags(records: Iterator[Record], y: list[str], n: int, start: Any, delay
     names, waiting = lag_names(y, n), deque[dict[str, Any]]()
     for record in records:
         before = [past[-k][name] for k in range(1, n + 1) for name in y]
-        yield Record(record.line, {**record.cells, **dict(zip(names, before, strict=True))})
+        yield record._replace(cells={**record.cells, **dict(zip(names, before, strict=True))})
         waiting.append({name: record.cells.get(name) for name in y})
         label = waiting.popleft() if len(waiting) > delay else {"": None}
         if None not in label.values():

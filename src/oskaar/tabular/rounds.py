@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from oskaar.tabular.contradictions import LabelContradictions, odd_numbers, require_one_header
 from oskaar.tabular.infer import infer_loss, infer_y
 from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
 from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
@@ -17,7 +18,7 @@ from oskaar.tabular.readers import ReadError, Record, Table
 from oskaar.tabular.round_options import RoundOptions, matching
 
 SAMPLE = 100
-"""The options is inferred from so many rows."""
+"""What was not given is inferred from so many rows."""
 
 
 class Round(NamedTuple):
@@ -40,17 +41,21 @@ class TableStream:
         self.notes, self.skipped = list(table.notes), 0
         records = self._counted(self._ordered())
         self._used = self._read = self._done = 0
-        sample = list(islice(records, min(SAMPLE, options.limit or SAMPLE)))
+        sample, self._digests = [], [table.digest()]
+        for record in islice(records, min(SAMPLE, options.limit or SAMPLE)):
+            sample.append(record)
+            self._digests.append(table.digest())
         if not sample:
-            raise ReadError(f"{table.name} has no rows: there is nothing to replay.")
+            raise ReadError(f"{table.name} has no rows: there is nothing to learn.")
         self._records: Iterator[Record] = chain(sample, records)
         columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
+        require_one_header(table, columns, sample)
+        self.notes += odd_numbers(table, columns, sample)
         self._choose_y(columns, sample)
         sample = self._with_lags(sample)
         not_x = {*self.y, *(name for name in (self.group, options.order, table.group) if name)}
-        self._inputs = InputColumns(
-            table, options, columns, sample, not_x, lag_names(self.y, options.lags or 0), named
-        )
+        lags = lag_names(self.y, options.lags or 0)
+        self._inputs = InputColumns(table, options, columns, sample, not_x, lags, named, self.notes)
         self.dense = self._inputs.dense and not self._tree
         if self._tree:
             self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
@@ -121,6 +126,7 @@ class TableStream:
         )
         self._head = 0 if given or not found.not_judged else found.not_judged + (options.delay or 0)
         self._loss, self._separator = found.loss, found.separator
+        self._later = LabelContradictions(self.y[0], found.doubt, self.notes)
         self.labels = make_labels(found.loss, self.y, replace(options, tags_separator=found.separator))
         self._tags = found.loss in SUBSETS and len(self.y) == 1
 
@@ -157,6 +163,7 @@ class TableStream:
             cells = [self._cell(record, name) for name in self.y]
             if self._tags and cells[0] is None:
                 cells = [()]  # no tags
+            self._later.label(record, cells[0])
             x = self._inputs.row(record) if None not in cells or self._fills(record, cells) else None
             if x is None:
                 self.skipped += 1
@@ -215,7 +222,8 @@ class TableStream:
             raise ReadError(
                 f"{name} has {used + len(ahead)} rows and the checkpoint has read {rows}: give all of it."
             )
-        if self.table.digest() != state["digest"]:
+        digest = self._digests[rows] if rows < len(self._digests) else self.table.digest()
+        if digest != state["digest"]:
             raise ReadError(
                 f"{name} is not what the checkpoint has read, it differs in the first {rows} rows: give the file as "
                 "it was, or start anew without --resume."

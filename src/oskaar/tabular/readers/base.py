@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,10 +19,11 @@ class ReadError(ValueError):
 
 
 class Record(NamedTuple):
-    """One row of a file: the line where it ends, and its cells by name."""
+    """One row of a file: the line where it ends, its cells by name, and the file, where a table has several."""
 
     line: int
     cells: dict[str, Any]
+    part: str = ""
 
 
 @dataclass
@@ -78,6 +80,27 @@ def text_cell(text: str) -> Any:
         else:
             return None if number != number else number
     return None if text.lower() in MISSING else text
+
+
+_SIGNS = str.maketrans("", "", "0123456789+-eE")
+_THOUSANDS = {
+    ",": re.compile(r"[+-]?\d{1,3}([. '\u00a0\u202f]\d{3})+(,\d+)?"),
+    ".": re.compile(r"[+-]?\d{1,3}([, '\u00a0\u202f]\d{3})+(\.\d+)?"),
+}
+
+
+def number_cell(text: str, decimal: str) -> Any:
+    """A cell of a text file where numbers are written with this decimal sign, and maybe the other for thousands.
+
+    >>> number_cell("1.234,5", ","), number_cell("3,5", ","), number_cell("1,234,567", "."), number_cell("a,b", ",")
+    (1234.5, 3.5, 1234567, 'a,b')
+    """
+    text = text.strip()
+    if _THOUSANDS[decimal].fullmatch(text):
+        text = re.sub(r"[., '\u00a0\u202f]", lambda found: found[0] if found[0] == decimal else "", text)
+    if decimal == "," and not text.translate(_SIGNS).replace(",", "", 1):
+        text = text.replace(",", ".")
+    return text_cell(text)
 
 
 def typed_cell(cell: Any) -> Any:

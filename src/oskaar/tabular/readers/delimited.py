@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
+from typing import Any
 
-from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, text_cell, unique, within
+from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table, number_cell, text_cell, unique, within
 
 SEPARATORS = ",;\t|"
 
 
-def read_delimited(name: str, lines: Iterator[str], separator: str | None = None, max_line: int = MAX_LINE) -> Table:
+def read_delimited(
+    name: str,
+    lines: Iterator[str],
+    separator: str | None = None,
+    max_line: int = MAX_LINE,
+    decimal: str | None = None,
+) -> Table:
     r"""Records of a file with separators; None finds the separator in the first line.
+
+    decimal: the sign before the decimals of numbers, the other of . and , being for thousands; None is . without any.
 
     A first line of numbers alone is taken for a row: columns are then c1, c2, ...
 
@@ -46,11 +56,18 @@ def read_delimited(name: str, lines: Iterator[str], separator: str | None = None
         rest = chain([second] if counts else [first, second], lines)
         header, number = [f"c{i}" for i in range(1, names + 1)], number if counts else number - 1
     columns = unique(header, f"{name}, in the line of names")
-    return Table(name, _records(name, rest, separator, columns, number, max_line), columns, notes=notes)
+    cell = text_cell if decimal is None else partial(number_cell, decimal=decimal)
+    return Table(name, _records(name, rest, separator, columns, number, max_line, cell), columns, notes=notes)
 
 
 def _records(
-    name: str, lines: Iterator[str], separator: str, columns: tuple[str, ...], skipped: int, most: int
+    name: str,
+    lines: Iterator[str],
+    separator: str,
+    columns: tuple[str, ...],
+    skipped: int,
+    most: int,
+    cell: Callable[[str], Any],
 ) -> Iterator[Record]:
     spent = [0]
     rows = csv.reader(within(name, lines, skipped + 1, most, spent), delimiter=separator, strict=True)
@@ -70,7 +87,7 @@ def _records(
                 f"{name}, line {line}: there must be {len(columns)} values, one for each column, got {len(row)}: "
                 "the row is cut short, or a separator stands in a text without quotes."
             )
-        yield Record(line, dict(zip(columns, map(text_cell, row), strict=True)))
+        yield Record(line, dict(zip(columns, map(cell, row), strict=True)))
 
 
 def _unreadable(name: str, line: int, error: csv.Error) -> ReadError:

@@ -11,6 +11,7 @@ from oskaar.tabular.readers.arff import mulan_labels, read_arff_records
 from oskaar.tabular.readers.base import MAX_LINE, ReadError, Record, Table
 from oskaar.tabular.readers.conll import read_conll
 from oskaar.tabular.readers.delimited import read_delimited
+from oskaar.tabular.readers.directories import read_directory
 from oskaar.tabular.readers.files import Source
 from oskaar.tabular.readers.jsonlines import read_jsonlines
 from oskaar.tabular.readers.parquet import read_parquet
@@ -29,27 +30,40 @@ ENDINGS = {
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".zip"}
 _SVMLIGHT = re.compile(r"\S*( qid:\S+)?( +\d+:\S+)+\s*(#.*)?$")
-_LINES: dict[str, Callable[[str, Iterator[str], int], Table]] = {
-    "csv": lambda name, lines, most: read_delimited(name, lines, None, most),
-    "tsv": lambda name, lines, most: read_delimited(name, lines, "\t", most),
-    "jsonl": lambda name, lines, most: read_jsonlines(name, lines),
-    "arff": lambda name, lines, most: read_arff_records(name, lines),
-    "svmlight": lambda name, lines, most: read_svmlight(name, lines),
-    "conll": read_conll,
+_LINES: dict[str, Callable[[str, Iterator[str], int, str | None], Table]] = {
+    "csv": lambda name, lines, most, decimal: read_delimited(name, lines, None, most, decimal),
+    "tsv": lambda name, lines, most, decimal: read_delimited(name, lines, "\t", most, decimal),
+    "jsonl": lambda name, lines, *_: read_jsonlines(name, lines),
+    "arff": lambda name, lines, *_: read_arff_records(name, lines),
+    "svmlight": lambda name, lines, *_: read_svmlight(name, lines),
+    "conll": lambda name, lines, most, _: read_conll(name, lines, most),
 }
 
 
-def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", max_line: int = MAX_LINE) -> Table:
-    """The records of a file, read as they are asked for; "-" is standard input.
+def read(
+    path: str | Path,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    max_line: int = MAX_LINE,
+    decimal: str | None = None,
+) -> Table:
+    """The records of a file, or of the files in a directory, read as they are asked for; "-" is standard input.
 
     format: one of `ENDINGS`; None goes by the name, then by the first line. Compression (gz, bz2, xz, and zst where
     Python has it) is detected by the first bytes.
     max_line: the most bytes that a line may have, and characters that the lines of one record may have together.
+    decimal: of numbers in CSV and TSV, "," for 1.234,5 or "." for 1,234.5; None is 1234.5.
     """
     if format is not None and format not in ENDINGS:
         raise ReadError(f"format must be one of {', '.join(ENDINGS)}, got {format!r}.")
     if max_line < 1:
         raise ReadError(f"max_line must be at least 1, got {max_line}.")
+    if str(path) not in ("-", "") and Path(path).is_dir():
+        return read_directory(
+            Path(path),
+            lambda part: bool(format or _by_name(part)),
+            lambda part: read(part, format, encoding, max_line, decimal),
+        )
     source = Source(path, encoding, max_line)
     format = format or _by_name(path)
     if format == "parquet" or (format is None and source.start.startswith(b"PAR1")):
@@ -60,9 +74,9 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8", m
     if format is None:
         blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
-            raise ReadError(f"{source.name} is empty: there is nothing to replay.")
+            raise ReadError(f"{source.name} is empty: there is nothing to learn.")
         format, lines = infer_format(first), chain(repeat("\n", blank), [first], lines)
-    table = _LINES[format](source.name, lines, max_line)
+    table = _LINES[format](source.name, lines, max_line, decimal)
     table.fraction, table.digest = source.fraction, source.digest
     if format == "arff":
         listed = mulan_labels(path)
