@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import oskaar
 from oskaar import Ensemble, losses
 from oskaar.cli import main
-from oskaar.cli.learn import verdict
+from oskaar.metrics import verdict
 from oskaar.tabular.infer import tags_separator
 
 TAGS = {"billing": 0.3, "refund": 0.2, "login": 0.25, "bug": 0.2, "shipping": 0.15, "feature": 0.15}
@@ -230,6 +231,35 @@ def test_words_of_the_command_line(capsys):
     assert "SubsetHamming (--loss subsethamming)" in capsys.readouterr().out
 
 
+ASKED = {
+    "oskaar comp": {"compare", "completion"},
+    "oskaar learn --miss": {"--missing"},
+    "oskaar learn a.csv --missing ": {"learn", "error", "skip", "zero"},
+    "oskaar predict m --f": {"--format"},
+    "oskaar completion ": {"bash", "zsh", "fish"},
+}
+"""What has been typed, and what may follow."""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, tmp_path, capsys):
+    """The script is read without an error, and bash and fish complete what is asked of them."""
+    assert main(["completion", shell]) == 0
+    script = tmp_path / "script"
+    script.write_text(capsys.readouterr().out)
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    subprocess.run([shell, "-n", script], check=True)
+    for line, expected in ASKED.items() if shell != "zsh" else ():
+        words = [f"'{word}'" for word in line.split(" ")]
+        ask = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _oskaar"
+        ask += "; IFS=$'\\n'; echo \"${COMPREPLY[*]}\""
+        ask = f"complete -C '{line}'" if shell == "fish" else ask
+        command = [shell, "-c", f"source '{script}'; {ask}"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert {answer.split("\t")[0] for answer in said.splitlines()} == expected, line
+
+
 def test_quiet(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(20)))
@@ -242,7 +272,9 @@ def test_quiet(tmp_path, capsys):
 
 
 def test_the_verdict_compares_with_the_best_baseline():
-    assert verdict(0.0, {"mean": 0.0}) == "About the same loss as the best baseline, mean."
-    assert verdict(None, {"mean": 1.0}) == ""
-    assert verdict(1.0, {}) == ""
-    assert verdict(0.2, {"mean": 0.4, "repeat-last": None}).startswith("50% less loss than the best baseline, mean")
+    loss = losses.Squared()
+    assert verdict(loss, 0.0, {"mean": 0.0}) == "As much loss as the mean so far, the best baseline."
+    assert verdict(loss, None, {"mean": 1.0}) == ""
+    assert verdict(loss, 1.0, {}) == ""
+    assert verdict(loss, 0.2, {"mean": 0.4, "repeat-last": None}).startswith("50% less loss than the mean so far")
+    assert verdict(losses.ZeroOne(), 0.5, {"most-frequent": 0.0}).startswith("More errors than the most frequent")

@@ -197,6 +197,37 @@ class Metrics:
         return hits, total
 
 
+IN_WORDS = {
+    "repeat-last": "repeating the last label",
+    "most-frequent": "the most frequent label",
+    "mean": "the mean so far",
+    "as-listed": "the order of the file",
+    "head-to-the-left": "hanging each word on the one before it",
+}
+"""Baselines by what they answer."""
+
+
+def verdict(loss: Loss, mean: float | None, baselines: Mapping[str, float | None]) -> str:
+    """How a mean loss compares with the best baseline, in words; nothing where there is nothing to compare.
+
+    >>> verdict(losses.ZeroOne(), 0.26, {"repeat-last": 0.4, "most-frequent": 0.6})
+    '35% fewer errors than repeating the last label, the best baseline (lower is better).'
+    >>> verdict(losses.F1(), 0.5, {"mean": 0.4})
+    '25% more loss than the mean so far, the best baseline (lower is better): the inputs tell little of the labels.'
+    """
+    known = {name: value for name, value in baselines.items() if value is not None}
+    if mean is None or not known:
+        return ""
+    name = min(known, key=lambda baseline: known[baseline])
+    best, words = known[name], f"{IN_WORDS.get(name, name)}, the best baseline"
+    errors = isinstance(loss, (losses.ZeroOne, losses.SubsetZeroOne))
+    if abs(mean - best) <= 0.005 * best:
+        return f"As {'many errors' if errors else 'much loss'} as {words}."
+    how = ("fewer errors" if errors else "less loss") if mean < best else f"more {'errors' if errors else 'loss'}"
+    much = f"{abs(1 - mean / best):.0%} {how} than {words} (lower is better)" if best else f"{how} than {words}, 0"
+    return f"{much[0].upper()}{much[1:]}{'' if mean < best else ': the inputs tell little of the labels'}."
+
+
 def _kind(loss: Loss) -> str:
     """What labels of a loss are."""
     kinds: dict[str, tuple[Any, ...]] = {

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oskaar import __version__, state
-from oskaar.cli.console import say
+from oskaar.cli.console import attempt, say
 from oskaar.learners.base import Predictor
 from oskaar.learners.baselines import AsListed, LeftHead, MeanSoFar
 from oskaar.learners.batch import Refitted
@@ -62,10 +62,7 @@ class Checkpoint:
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write it in one step; the size of the file."""
-        try:
-            state.save({"kind": KIND, **vars(self)}, path)
-        except OSError as error:
-            raise ReadError(f"the model {path} cannot be written: {error.strerror}.") from None
+        state.save({"kind": KIND, **vars(self)}, path)
         return os.path.getsize(path)
 
 
@@ -219,10 +216,12 @@ class Checkpointer:
         due = done - rounds >= self._every.rounds if self._every.rounds else now - since >= (self._every.seconds or 0)
         if due:
             self._last = (done, now)
-            try:
-                run.checkpoint(self._file).save(str(self.path))
-            except (ReadError, MemoryError) as error:
-                say(f"{error}")
+            attempt("the model", lambda: self._save(run), run.not_written)
+
+    def _save(self, run: Run) -> None:
+        run.checkpoint(self._file).save(str(self.path))
+        if "the model" in run.not_written:
+            run.not_written.remove("the model")  # it is there now
 
     def at_end(self, run: Run) -> str | None:
         """At the end of the stream, or where its next row is bad: the path."""

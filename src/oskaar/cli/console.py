@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oskaar.cli.run import Run
+
+
+PACE = 50
+"""The pace is that of so many lines of progress, 10 seconds or more."""
 
 
 class _Console:
@@ -31,6 +36,23 @@ def complain(text: str) -> None:
     print("oskaar: " + " ".join(text.split()), file=sys.stderr)
 
 
+def attempt(what: str, write: Callable[[], None], not_written: list[str]) -> None:
+    """Write something. Where that fails it is one sentence, its name goes to `not_written`, and the run goes on.
+
+    >>> failed = []
+    >>> attempt("the report", lambda: None, failed)
+    >>> failed
+    []
+    """
+    try:
+        write()
+    except (OSError, ValueError, MemoryError) as error:
+        if what not in not_written:
+            not_written.append(what)
+        reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
+        complain(f"{what} could not be written: {reason.rstrip('.')}.")
+
+
 def table(rows: list[list[str]]) -> Iterator[str]:
     """Lines with aligned columns, the first to the left, the others to the right.
 
@@ -50,9 +72,11 @@ class Progress:
         self._on = sys.stderr.isatty() if wanted is None else wanted
         self._limit = limit
         self._last = self._width = 0.0
+        self._recent: deque[tuple[float, float]] = deque(maxlen=PACE)
+        """The last times, and how much had been done."""
 
     def show(self, run: Run) -> None:
-        """Rounds, their pace, the mean loss and the time left, where that is known."""
+        """Rounds, their pace, the mean loss and the time left at the pace of late, where that is known."""
         done = run.count + run.warmup
         now = time.perf_counter()
         if not self._on or now - self._last < 0.2:
@@ -60,11 +84,21 @@ class Progress:
         self._last = now
         mean = "" if run.mean_loss is None else f", mean loss {run.mean_loss:.4f}"
         fraction = done / self._limit if self._limit else run.stream.table.fraction()
-        left = f", about {run.seconds * (1 / fraction - 1):.0f} s left" if fraction else ""
+        left = self._left(run.seconds, fraction)
         line = f"{done} rounds, {done / run.seconds:.0f} a second{mean}{left}"
         sys.stderr.write("\r" + line.ljust(int(self._width)))
         sys.stderr.flush()
         self._width = len(line)
+
+    def _left(self, seconds: float, fraction: float | None) -> str:
+        """The time that the rest takes if it goes on as in the last seconds: first rows are quicker than others."""
+        if fraction is None:
+            return ""
+        self._recent.append((seconds, fraction))
+        (before, done) = self._recent[0] if self._recent[0][1] < fraction else (0.0, 0.0)
+        return (
+            f", about {(1 - fraction) * (seconds - before) / (fraction - done):.0f} s left" if fraction > done else ""
+        )
 
     def end(self) -> None:
         """End the line, so that what follows starts on a new one."""

@@ -11,12 +11,12 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from oskaar.cli.answers import opened
 from oskaar.cli.checkpoint import Checkpoint, Checkpointer, read_checkpoint, require_same, require_same_columns
-from oskaar.cli.console import Progress, complain, say, table
+from oskaar.cli.console import Progress, attempt, complain, say, table
 from oskaar.cli.models import make_learner
 from oskaar.cli.run import Run
 from oskaar.cli.settings import open_stream, resumed
@@ -102,17 +102,8 @@ def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[st
             say(f"the report is {report.write(done.observer, result)}")
 
     for what, write in (("the model", model), ("the report", page)):
-        _try(what, write, done.not_written)
+        attempt(what, write, done.not_written)
     result["not_written"] = done.not_written
-
-
-def _try(what: str, write: Callable[[], None], not_written: list[str]) -> None:
-    try:
-        write()
-    except (OSError, ValueError, MemoryError) as error:
-        not_written.append(what)
-        reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
-        complain(f"{what} could not be written: {reason.rstrip('.')}.")
 
 
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
@@ -129,28 +120,5 @@ def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
         yield ", ".join(f"{key} {value:.4g}" for key, value in result["metrics"].items())
         yield ""
     yield from table([["", "mean loss"], *([key, "-" if m is None else f"{m:.4f}"] for key, m in means)])
-    if text := verdict(result["mean_loss"], result["baselines"]):
-        yield f"\n{text}"
-
-
-def verdict(loss: float | None, baselines: dict[str, float | None]) -> str:
-    """How a mean loss compares with the best baseline, in words; nothing where there is nothing to compare.
-
-    >>> verdict(0.65, {"repeat-last": 1.0, "most-frequent": 1.3})
-    '35% less loss than the best baseline, repeat-last (lower is better).'
-    >>> verdict(0.5, {"repeat-last": 0.4})
-    '25% more loss than the best baseline, repeat-last (lower is better): the inputs tell little of the labels.'
-    """
-    known = {name: mean for name, mean in baselines.items() if mean is not None}
-    if loss is None or not known:
-        return ""
-    name = min(known, key=lambda baseline: known[baseline])
-    best = known[name]
-    if abs(loss - best) <= 0.005 * best or best == 0:
-        return f"About the same loss as the best baseline, {name}." if loss or not best else ""
-    percent = f"{abs(1 - loss / best):.0%}"
-    if loss < best:
-        return f"{percent} less loss than the best baseline, {name} (lower is better)."
-    return (
-        f"{percent} more loss than the best baseline, {name} (lower is better): the inputs tell little of the labels."
-    )
+    if result["verdict"]:
+        yield f"\n{result['verdict']}"

@@ -104,9 +104,11 @@ def parser() -> Parser:
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
     losses.add_argument("name", nargs="?", help="one of them, explained")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
+    completion = commands.add_parser("completion", help="a script that completes commands and options in a shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="put what is printed where it reads it")
     serve = commands.add_parser("serve", help="many streams over HTTP, durable: labels come late, nothing is lost")
     add_options(serve)
-    for command in (learn, predict, compare, inspect, losses, demo, serve):
+    for command in (learn, predict, compare, inspect, losses, demo, completion, serve):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
         command.add_argument("--quiet", action="store_true", help="results alone, no messages but errors")
         command.add_argument("--debug", action="store_true", help="show where an error came from")

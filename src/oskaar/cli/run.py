@@ -15,7 +15,7 @@ from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
-from oskaar.metrics import Metrics
+from oskaar.metrics import Metrics, verdict
 from oskaar.replays import replay
 from oskaar.tabular import ReadError, Round, TableStream
 
@@ -191,6 +191,7 @@ class Run:
             "mean_loss": self.mean_loss,
             "rounds_per_second": rounds / self.seconds if self.seconds else None,
             "baselines": means,
+            "verdict": verdict(self.loss, self.mean_loss, means),
             "metrics": self.metrics.scalars(),
             "loss": repr(self.loss),
             "learner": repr(self.learner),
