@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads serve
 
-.PHONY: demo serve docs test test-blas test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
+.PHONY: demo dist serve docs test test-blas test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
 
 $(STAMP)-%: pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -21,6 +21,10 @@ serve: $(STAMP)-serve
 docs: $(STAMP)-docs
 	$(RUN) -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+# Wheel and source distribution in dist/, checked, and installed in an empty environment that runs the demonstration.
+dist: $(STAMP)-dist
+	PYTHON=$(PYTHON) TOOLS=$(RUN) .ci/dist
 
 lint: $(STAMP)-dev
 	$(RUN) -m ruff check conftest.py docs/conf.py docs/_ext src tests benchmarks examples study

@@ -1,6 +1,9 @@
 import importlib
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +38,16 @@ def test_names_that_are_imported_when_used(name):
         assert getattr(package, n) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         package.nothing  # noqa: B018
+
+
+def test_one_version():
+    """The package, the changelog and the citation agree on version and date; Python versions are declared."""
+    root = Path(__file__).parents[1]
+    version, date = re.search(r"^## (\S+) \((\S+)\)$", (root / "CHANGELOG.md").read_text(), re.M).groups()
+    cited = (root / "CITATION.cff").read_text()
+    assert oskaar.__version__ == version
+    assert f"version: {version}\ndate-released: {date}\n" in cited
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    least = int(re.fullmatch(r">=3\.(\d+)", project["requires-python"])[1])
+    declared = [int(minor) for minor in re.findall(r":: 3\.(\d+)", "\n".join(project["classifiers"]))]
+    assert declared == list(range(least, least + len(declared)))

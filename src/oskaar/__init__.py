@@ -21,7 +21,7 @@ from oskaar.saved import StateError
 if TYPE_CHECKING:
     from oskaar import checks, features, losses, streams, theory
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "OSKAAR",
