@@ -94,7 +94,7 @@ def test_salami_has_it_all(run, tmp_path):
     assert f"the report is {tmp_path / 'report.html'}" in err
     for section in [*SECTIONS, "Restart weights and change points", "Worst rounds"]:
         assert section in found.text
-    assert list(found.figures) == ["running", "rolling", "regret", "weights", "dimension", "cost"]
+    assert list(found.figures) == ["running", "rolling", "weights", "cost", "regret", "dimension"]
     assert f"ensemble {result['mean_loss']:.4f}" in found.text
     for name, mean in result["baselines"].items():
         assert f"{name} {mean:.4f}" in found.text
@@ -112,6 +112,53 @@ def test_a_change_is_named(run, rng):
     lines = ["x1,x2,y", *(f"{a},{b},{label}" for (a, b), label in zip(X, y))]
     found = outline(run("\n".join(lines) + "\n")[3])
     assert re.search(r"1 found: from round 2(5[5-9]|6\d)", found.text)
+
+
+def test_the_order_of_a_page(run):
+    """The verdict, then losses, labels, rounds, columns, experts and changes; theory last."""
+    page = run(table())[3]
+    assert re.search(r'</h1>\s*<p class="verdict">\d+% fewer errors than .*, the best baseline', page)
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles[:5] == ["Mean loss so far", "Rolling mean loss", "By label", "Worst rounds", "Columns"]
+    assert titles[5:7] == ["Experts", "Restart weights and change points"]
+    assert titles[7:] == [
+        "Cost of a round",
+        "Regret and its bound",
+        "Effective dimension",
+        "Settings to reproduce it",
+    ]
+
+
+def test_labels_are_counted(run):
+    """Precision, recall and F1 of each class, from its counts."""
+    page = run(table(), "--learner", "oskaar", "--out", "-")
+    answers = [json.loads(line)["prediction"] for line in page[1].splitlines()]
+    for name in ("up", "down"):
+        known = [(z, y) for z, y in zip(answers, Y) if z is not None]
+        labels, given = sum(y == name for _, y in known), answers.count(name)
+        hits = sum(z == y == name for z, y in known)
+        numbers = f"{labels} {given} {hits / given:.3f} {hits / labels:.3f} {2 * hits / (labels + given):.3f}"
+        assert f"{name} {numbers}" in outline(page[3]).text
+
+
+def test_the_worst_rounds_are_later_than_the_first(run, rng):
+    """In a stream of 240 rounds the first 100 are left out; the row is there as it was written."""
+    lines = [f"{1234567.5 + i},{'ab'[int(rng.integers(2))]}" for i in range(240)]
+    found = outline(run("amount,y\n" + "\n".join(lines) + "\n", "--learner", "oskaar")[3])
+    rounds = [int(number) for number in re.findall(r"loss 1 in round (\d+)", found.text)]
+    assert len(rounds) == 20
+    assert min(rounds) > 100
+    assert f"amount = {1234567.5 + rounds[0] - 1:.1f}" in found.text
+    assert "The first 100 rounds are left out" in found.text
+
+
+def test_labels_of_5000_characters(run):
+    """They are cut, and nothing else is lost."""
+    labels = np.where(Y == "up", "u" * 5000, "d" * 5000)
+    code, _, _, page = run(table(labels), "--learner", "oskaar")
+    assert code == 0
+    assert "u" * 200 not in outline(page).text
+    assert "u" * 100 in outline(page).text
 
 
 def test_every_figure_is_one_of_plotly(run):
@@ -141,9 +188,9 @@ LETOR = "".join(f"{(q + d) % 3} qid:{q} 1:{d / 4} 2:{((q + d) % 3) / 3}\n" for q
             table(),
             ["--learner", "oskaar"],
             "a.csv",
-            ["This learner does not restart", "The bound holds for any data"],
+            ["it says nothing, as at most 160 could be lost", "up 8"],
         ),
-        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "does not restart", "does not report it"]),
+        (table(), ["--learner", "batch"], "a.csv", ["No bound is known", "Cost of a round"]),
         (table(), ["--no-baselines", "--budget", "16"], "a.csv", ["Restart weights and change points"]),
         (table(rows=1), [], "a.csv", ["1 rounds judged", "no answer yet"]),
         (table(X[:, 0] * 2), [], "a.csv", ["1 learned, not judged", "159 rounds judged", "mean ", "RMSE "]),
@@ -343,7 +390,7 @@ def test_in_a_browser(run, tmp_path, dark):
     assert [one["width"] for one in found] == ([390] if dark else [390, 1280])
     for one in found:
         assert one["scroll"] <= one["width"]
-        assert one["plots"] == ["running", "rolling", "regret", "weights", "dimension", "cost"]
+        assert one["plots"] == ["running", "rolling", "weights", "cost", "regret", "dimension"]
         assert one["drawn"] == ("dark" if dark else "light")
         assert one["background"] == ("rgb(20, 23, 26)" if dark else "rgb(255, 255, 255)")
         assert one["line"] == ("rgb(86, 180, 233)" if dark else "rgb(0, 114, 178)")

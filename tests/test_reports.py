@@ -180,7 +180,7 @@ def test_control_c_waits_for_a_chunk(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         recorder.add(reports.RecordedRounds(learner, X[:50], Y[:50], happened))
     assert recorder.rounds == 50
-    assert recorder.worst.sorted()
+    assert recorder.worst_rounds()
     assert recorder.weights.rounds == [50]
     assert recorder.samples
 
@@ -298,7 +298,7 @@ def test_rows_are_readable(x, expected):
 
 def test_long_texts_are_cut():
     assert len(text.value("a" * 10**6)) == text.LONG
-    assert len(text.row({"k" * 10**5: "v" * 10**5})) < 200
+    assert len(text.row({"k" * 10**5: "v" * 10**5})) < 2 * text.LONG + 9
     assert text.value(range(3)) == "range(0, 3)"
     assert text.value(tuple(range(1000))).endswith("39, ... 1000 in all")
     assert text.value(frozenset({"b", "a"})) == "a, b"

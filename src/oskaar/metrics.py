@@ -99,8 +99,22 @@ class Metrics:
 
     def by_label(self) -> dict[Any, float]:
         """F1 of each class or tag that was a label or an answer: 2 hits / (labels + answers)."""
-        hits, total = self._hits()
-        return {name: 2 * hits.get(name, 0) / n for name, n in total.items() if name is not None}
+        counts = self.label_counts().items()
+        return {name: 2 * hits / (labels + answers) for name, (labels, answers, hits) in counts if name is not None}
+
+    def label_counts(self) -> dict[Any, tuple[int, int, int]]:
+        """Of each class, level or tag: how often it was a label, how often an answer, and how often both at once."""
+        found: dict[Any, list[int]] = {}
+        if self._kind not in ("classes", "levels", "tags"):
+            return {}
+        for (y, z), n in self._pairs.items():
+            tag = self._kind == "tags"
+            places = {y: (z != "wrong", z != "missed", z == "hit")} if tag else {y: (1, y == z, y == z)}
+            if not tag and y != z:
+                places[z] = (0, 1, 0)
+            for name, place in places.items():
+                found[name] = [old + n * new for old, new in zip(found.get(name, [0, 0, 0]), place, strict=True)]
+        return {name: (labels, answers, hits) for name, (labels, answers, hits) in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The state, for `restored`: plain lists and numbers, and names as they are."""
@@ -173,28 +187,14 @@ class Metrics:
     # ---------------------------------------------------------------- totals
 
     def _tag_scalars(self) -> dict[str, float]:
-        hits, total = self._hits()
-        n = sum(total.values())
+        counts = self.label_counts().values()
+        n = sum(labels + answers for labels, answers, _ in counts)
         return {
             "subset accuracy": self._sums.get("exact", 0.0) / self.rounds,
-            "micro F1": 2 * sum(hits.values()) / n if n else 1.0,
+            "micro F1": 2 * sum(hits for _, _, hits in counts) / n if n else 1.0,
             "macro F1": _mean(self.by_label().values()),
             "F1 of examples": self._sums.get("examples", 0.0) / self.rounds,
         }
-
-    def _hits(self) -> tuple[dict[Any, int], dict[Any, int]]:
-        """By name: how often it was both label and answer; how often it was a label, plus how often an answer."""
-        hits: dict[Any, int] = {}
-        total: dict[Any, int] = {}
-        for (y, z), n in self._pairs.items():
-            if self._kind == "tags":
-                hits[y] = hits.get(y, 0) + n * (z == "hit")
-                total[y] = total.get(y, 0) + n * (1 + (z == "hit"))
-                continue
-            hits[y] = hits.get(y, 0) + n * (y == z)
-            for name in (y, z):
-                total[name] = total.get(name, 0) + n
-        return hits, total
 
 
 IN_WORDS = {
@@ -207,7 +207,7 @@ IN_WORDS = {
 """Baselines by what they answer."""
 
 
-def verdict(loss: Loss, mean: float | None, baselines: Mapping[str, float | None]) -> str:
+def verdict(loss: Loss | None, mean: float | None, baselines: Mapping[str, float | None]) -> str:
     """How a mean loss compares with the best baseline, in words; nothing where there is nothing to compare.
 
     >>> verdict(losses.ZeroOne(), 0.26, {"repeat-last": 0.4, "most-frequent": 0.6})

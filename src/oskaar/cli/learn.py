@@ -99,7 +99,7 @@ def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[st
     def page() -> None:
         if report and done.observer and (done.error is None or done.count):
             done.observer.finish(done.learner)
-            say(f"the report is {report.write(done.observer, result)}")
+            say(f"the report is {report.write(done.observer, {**result, 'labels': done.metrics.label_counts()})}")
 
     for what, write in (("the model", model), ("the report", page)):
         attempt(what, write, done.not_written)

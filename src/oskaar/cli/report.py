@@ -11,7 +11,7 @@ from oskaar.reports import Destination, Recorder, comparison, html, require_plot
 from oskaar.tabular import TableStream
 
 WHERE = {
-    *("command", "file", "config", "given", "json", "debug", "progress", "jobs"),
+    *("command", "file", "config", "given", "json", "debug", "quiet", "progress", "jobs"),
     *("out", "report", "model", "resume", "every"),
 }
 """Options that change nothing in the result."""

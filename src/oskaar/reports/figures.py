@@ -41,12 +41,17 @@ def window(recorder: Recorder) -> int:
 
 
 def regret(recorder: Recorder) -> Figure:
-    """The regret, and what it cannot exceed where that is known."""
+    """The regret, and what it cannot exceed where that is known and less than all that could be lost."""
     blocks = recorder.blocks
     data = [line(blocks.ends, np.cumsum(blocks["regret"]), "regret", 0)]
-    if recorder.diameter is not None:
+    if bound_says(recorder):
         data.append(line(blocks.ends, bound(recorder), "bound", 1))
     return {"data": data, "layout": {**axes("round", "regret"), **marks(recorder)}}
+
+
+def bound_says(recorder: Recorder) -> bool:
+    """Whether there is a bound, and it is below what the rounds could cost at most."""
+    return recorder.diameter is not None and bool(bound(recorder)[-1] < recorder.most * recorder.rounds)
 
 
 def bound(recorder: Recorder) -> Array:

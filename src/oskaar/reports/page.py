@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import IO, Any
 
 from oskaar.reports import figures
-from oskaar.reports.parts import escaped, settings, summary, warnings, worst
+from oskaar.reports.parts import by_label, columns, escaped, experts, settings, summary, warnings, worst
 from oskaar.reports.recorder import SMALL, Recorder
 from oskaar.state.writing import replaced
 
@@ -47,7 +47,8 @@ def html(
     result = result or {}
     body = [f"<h1>{escaped(title)}</h1>", *warnings(recorder, result), *summary(recorder, result)]
     if recorder.rounds:
-        body += [*_curves(recorder), *_restarts(recorder), *_costs(recorder), *worst(recorder, result)]
+        body += [*losses_html(recorder), *by_label(result), *worst(recorder), *columns(result), *experts(recorder)]
+        body += [*_restarts(recorder), _cost(recorder), *_theory(recorder)]
     return page(title, [*body, *settings(result, command)], plots=bool(recorder.rounds))
 
 
@@ -75,31 +76,17 @@ def losses_html(recorder: Recorder) -> Iterator[str]:
     """Running and rolling mean losses, side by side where there is room."""
     last = min(recorder.rounds, figures.window(recorder) * recorder.blocks.size)
     yield '<div class="two">'
-    yield figure_html("running", "Mean loss so far", figures.losses(recorder), "Of all judged rounds up to each.")
+    about = "Of all judged rounds up to each; lower is better."
+    yield figure_html("running", "Mean loss so far", figures.losses(recorder), about)
     rolled = figures.losses(recorder, figures.window(recorder))
-    yield figure_html("rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds; fewer at the start.")
+    yield figure_html(
+        "rolling", "Rolling mean loss", rolled, f"Of the last {last:,} rounds, fewer at the start; lower is better."
+    )
     yield "</div>"
-
-
-def _curves(recorder: Recorder) -> Iterator[str]:
-    yield from losses_html(recorder)
-    if recorder.diameter is None:
-        about = (
-            "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
-        )
-    else:
-        about = (
-            "The losses less those of the best possible answer to each label. The bound holds for any data: "
-            "d &radic;T &radic;(sum of surrogate losses), d = "
-            f"{recorder.diameter:.4g} the diameter of the loss. Tap a name to hide its line"
-            '<span class="mouse">; drag to zoom, double-click to go back</span>.'
-        )
-    yield figure_html("regret", "Regret and its bound", figures.regret(recorder), about)
 
 
 def _restarts(recorder: Recorder) -> Iterator[str]:
     if not recorder.weights.rounds:
-        yield '<h2>Restarts</h2><p class="soft">This learner does not restart: there are no weights to show.</p>'
         return
     found = recorder.changes
     where = ", ".join(f"{int(change[0]):,}" for change in figures.strongest(recorder))
@@ -113,19 +100,36 @@ def _restarts(recorder: Recorder) -> Iterator[str]:
     yield figure_html("weights", "Restart weights and change points", figures.weights(recorder), about, " tall")
 
 
-def _costs(recorder: Recorder) -> Iterator[str]:
-    yield '<div class="two">'
-    if any(sample.get("dimension") is not None for sample in recorder.samples):
-        about = _dimension(recorder)
-        yield figure_html("dimension", "Effective dimension", figures.dimension(recorder), about)
-    else:
-        yield '<section><h2>Effective dimension</h2><p class="soft">This learner does not report it.</p></section>'
+def _cost(recorder: Recorder) -> str:
     last: dict[str, Any] = next((s for s in reversed(recorder.samples) if "operations" in s), {})
     about = "Time of the learner alone."
     if last:
         about += f" After round {last['round']:,} a round took about {last['operations']:.3g} operations."
-    yield figure_html("cost", "Cost of a round", figures.cost(recorder), about)
+    return figure_html("cost", "Cost of a round", figures.cost(recorder), about)
+
+
+def _theory(recorder: Recorder) -> Iterator[str]:
+    """For those who know the paper: regret, its bound, the effective dimension."""
+    yield '<div class="two">'
+    yield figure_html("regret", "Regret and its bound", figures.regret(recorder), _bound(recorder))
+    if any(sample.get("dimension") is not None for sample in recorder.samples):
+        about = _dimension(recorder)
+        yield figure_html("dimension", "Effective dimension", figures.dimension(recorder), about)
     yield "</div>"
+
+
+def _bound(recorder: Recorder) -> str:
+    if recorder.diameter is None:
+        return "No bound is known for this learner or this loss. The best possible answer to each label has regret 0."
+    about = "The losses less those of the best possible answer to each label. "
+    formula = f"d &radic;T &radic;(sum of surrogate losses), d = {recorder.diameter:.4g} the diameter of the loss"
+    if not figures.bound_says(recorder):
+        last, most = float(figures.bound(recorder)[-1]), recorder.most * recorder.rounds
+        return f"{about}The bound, {formula}, is {last:,.4g}: it says nothing, as at most {most:,.4g} could be lost."
+    return (
+        f"{about}The bound holds for any data: {formula}. Tap a name to hide its line"
+        '<span class="mouse">; drag to zoom, double-click to go back</span>.'
+    )
 
 
 def _dimension(recorder: Recorder) -> str:

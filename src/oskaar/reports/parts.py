@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from oskaar.reports.recorder import Recorder
+from oskaar.metrics import verdict
+from oskaar.reports.recorder import WARM_UP, Recorder
+from oskaar.reports.text import cut, value
 from oskaar.reports.worst import Bad
+
+MOST, HEAVIEST, LISTED = 50, 10, 60
+"""Labels, experts and columns that are shown."""
 
 
 def escaped(text: object) -> str:
@@ -40,15 +45,17 @@ def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
         tiles.insert(1, ("learned, not judged", f"{recorder.rounds - judged:,}"))
     if result.get("skipped"):
         tiles.append(("rows skipped", f"{result['skipped']:,}"))
-    regret = float(recorder.blocks["regret"].sum())
-    tiles.append(("regret of all rounds", f"{regret:.4g}"))
     if recorder.changes:
         tiles.append(("changes found", str(len(recorder.changes))))
     own = recorder.mean(recorder.name)
+    means = {name: recorder.mean(name) for name in recorder.baselines}
+    if words := result.get("verdict") or verdict(None, own, means):
+        yield f'<p class="verdict">{escaped(words)}</p>'
     if own is None:
         yield '<p class="soft">No round was judged.</p>'
     else:
-        yield "<table><thead><tr><th></th><th>mean loss</th><th>worse by</th></tr></thead><tbody>"
+        yield "<table><caption>Lower is better.</caption>"
+        yield "<thead><tr><td></td><th>mean loss</th><th>worse by</th></tr></thead><tbody>"
         yield f'<tr class="first"><th>{escaped(recorder.name)}</th><td class="n">{own:.4f}</td><td></td></tr>'
         for name in recorder.baselines:
             mean = recorder.mean(name) or 0.0
@@ -65,16 +72,67 @@ def summary(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
         yield f'<p class="soft">{escaped(result["loss"])}. Every answer was given before its label was seen.</p>'
 
 
-def worst(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
+def by_label(result: dict[str, Any]) -> Iterator[str]:
+    """How each class, level or tag fared, the most frequent first: result["labels"], as `Metrics.label_counts`."""
+    counts = {name: each for name, each in (result.get("labels") or {}).items() if name is not None}
+    if not counts:
+        return
+    shown = sorted(counts.items(), key=lambda item: (-item[1][0], str(item[0])))
+    yield "<section><h2>By label</h2>"
+    more = f" The {MOST} most frequent of {len(shown):,}." if len(shown) > MOST else ""
+    yield (
+        '<p class="soft">Precision: of the answers that had it, how many were right. Recall: of the labels that had '
+        f"it, how many were found. F1: both in one number. Higher is better.{more}</p>"
+    )
+    titles = "".join(f"<th>{title}</th>" for title in ("label", "labels", "answers", "precision", "recall", "F1"))
+    yield f'<div class="scroll" tabindex="0"><table><thead><tr>{titles}</tr></thead><tbody>'
+    for name, (labels, answers, hits) in shown[:MOST]:
+        ratios = (
+            hits / answers if answers else None,
+            hits / labels if labels else None,
+            2 * hits / (labels + answers),
+        )
+        cells = [f"{labels:,}", f"{answers:,}", *("-" if ratio is None else f"{ratio:.3f}" for ratio in ratios)]
+        numbers = "".join(f'<td class="n">{cell}</td>' for cell in cells)
+        yield f'<tr><th class="label">{escaped(value(name))}</th>{numbers}</tr>'
+    yield "</tbody></table></div></section>"
+
+
+def columns(result: dict[str, Any]) -> Iterator[str]:
+    """What the columns were read as, and what was inferred."""
+    read = [part for part in str(result.get("columns") or "").split("; ") if part]
+    notes = [*result.get("inferred", []), *read]
+    if notes:
+        yield "<section><h2>Columns</h2>"
+        yield '<p class="soft">Inferred from the file: --y, --x, --loss and --as say otherwise.</p><ul>'
+        yield from (f"<li>{escaped(cut(note, 400))}</li>" for note in notes[:LISTED])
+        yield f"<li>... {len(notes):,} in all</li></ul></section>" if len(notes) > LISTED else "</ul></section>"
+
+
+def experts(recorder: Recorder) -> Iterator[str]:
+    """The heaviest experts of the ensemble at the end."""
+    if not recorder.experts:
+        return
+    yield "<section><h2>Experts</h2>"
+    yield '<p class="soft">What the answers were made of at the end: weights add up to 1.</p>'
+    yield "<table><thead><tr><th>expert</th><th>weight</th></tr></thead><tbody>"
+    heaviest = sorted(recorder.experts.items(), key=lambda item: -item[1])[:HEAVIEST]
+    for name, weight in [each for each in heaviest if each[1] >= 0.0005]:
+        yield f'<tr><th>{escaped(name)}</th><td class="n">{weight:.3f}</td></tr>'
+    yield "</tbody></table></section>"
+
+
+def worst(recorder: Recorder) -> Iterator[str]:
     """A card for each of the worst rounds."""
-    found = recorder.worst.sorted()
+    found = recorder.worst_rounds()
     yield "<section><h2>Worst rounds</h2>"
     if not found:
         yield '<p class="soft">No judged round had a loss above 0.</p></section>'
         return
+    early = f" The first {WARM_UP} rounds are left out: any learner errs in them." * (recorder.rounds >= 2 * WARM_UP)
     yield (
         '<p class="soft">The largest losses; among equal ones, those whose estimate was farthest from the label. '
-        "x is as the learner saw it, y the label, z the answer.</p>"
+        f"x is the row, y the label, z the answer.{early}</p>"
         '<div class="cards">'
     )
     yield from map(_card, found)
@@ -112,12 +170,9 @@ def settings(result: dict[str, Any], command: str) -> Iterator[str]:
         yield f"<pre>{escaped(command)}</pre>"
     facts = [(key, result.get(key)) for key in ("file", "loss", "learner")]
     versions = f"oskaar {oskaar.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+    facts.append(("seed", "0, of every draw: the same file gives the same numbers"))
     facts.append(("versions", versions + f"Python {platform.python_version()}"))
     yield "<table><tbody>"
     yield from (f"<tr><th>{key}</th><td>{escaped(value)}</td></tr>" for key, value in facts if value)
     yield "</tbody></table>"
-    if result.get("inferred"):
-        yield '<p class="soft">Inferred from the file:</p><ul class="soft">'
-        yield from (f"<li>{escaped(note)}</li>" for note in result["inferred"])
-        yield "</ul>"
     yield "</section>"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar import theory
+from oskaar import losses, theory
 from oskaar.arrays import Array
 from oskaar.guards import uninterrupted
 from oskaar.losses import Documents
@@ -25,6 +25,15 @@ GROWTH = 1.15
 
 SHARE = 64
 """Chunks of a run whose weights are recorded are a 64th of the rounds so far: there is something to see early on."""
+
+WARM_UP = 100
+"""The first rounds, in which any learner errs, are not among the worst of a stream that is twice as long."""
+
+AT_MOST_1 = (
+    *(losses.ZeroOne, losses.SubsetLoss, losses.Kendall, losses.Spearman, losses.Footrule, losses.PositionHamming),
+    *(losses.NDCG, losses.Documents, losses.Sequence, losses.SequenceHamming, losses.DependencyTree),
+)
+"""Losses of which no round costs more than 1."""
 
 SMALL, PROBES = 200, 32
 """Up to 200 rows the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
@@ -73,10 +82,14 @@ class Recorder:
     ) -> None:
         self.name, self.baselines, self.columns, self.show = name, list(baselines), columns, show
         self.blocks = Blocks([*OWN, "loss", *(f"loss of {other}" for other in self.baselines)])
-        self.weights, self.worst = WeightHistory(), Worst()
+        self.weights, self.worst, self.early = WeightHistory(), Worst(), Worst()
         self.samples: list[dict[str, Any]] = []
         self.changes: list[list[float]] = []
         self.diameter: float | None = None
+        self.most = 0.0
+        """What a round may cost at most, where a bound is known."""
+        self.experts: dict[str, float] = {}
+        """The weights of the ensemble's experts at the end."""
         self.gap = 0.0
         self.rows = 0
 
@@ -113,14 +126,14 @@ class Recorder:
         n = chunk.happened.rounds
         judged = np.ones(n) if chunk.judged is None else np.asarray(chunk.judged, dtype=float)
         surrogate = chunk.happened.surrogate_losses
-        losses = [chunk.happened.losses, *(chunk.others[name] for name in self.baselines)]
+        each = [chunk.happened.losses, *(chunk.others[name] for name in self.baselines)]
         own = [
             judged,
             np.diff(chunk.happened.regret, prepend=0.0),
             np.zeros(n) if surrogate is None else surrogate,
             np.full(n, chunk.seconds / n),
         ]
-        self.blocks.add(np.array([*own, *(judged * each for each in losses)]))
+        self.blocks.add(np.array([*own, *(judged * one for one in each)]))
 
     def _add_worst(self, chunk: RecordedRounds, before: int) -> None:
         happened, surrogate = chunk.happened, chunk.happened.surrogate_losses
@@ -140,8 +153,19 @@ class Recorder:
             shown = text.parts([f"place {place + 1}" for place in np.argsort(z)] if ranked else answer, n)
             return replace(bad, x=text.rows(x, self.columns), y=text.parts(y, n), z=shown, alike=not ranked)
 
-        losses = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
-        self.worst.add(losses, np.zeros(len(losses)) if surrogate is None else surrogate, make)
+        found = happened.losses if chunk.judged is None else np.where(chunk.judged, happened.losses, 0.0)
+        ties = np.zeros(len(found)) if surrogate is None else surrogate
+        first = max(0, min(len(found), WARM_UP - before))
+        self.early.add(found[:first], ties[:first], make)
+        self.worst.add(found[first:], ties[first:], lambda i: make(first + i))
+
+    def worst_rounds(self) -> list[Bad]:
+        """From the worst on; those of the warm-up where there are few others."""
+        if self.rounds >= 2 * WARM_UP:
+            return self.worst.sorted()
+        both = Worst.from_dict({"most": self.worst.most, "rounds": []})
+        both.join(self.early, self.worst)
+        return both.sorted()
 
     def finish(self, learner: Any) -> None:
         """Look at the learner once more at the end, where it is about to be reported."""
@@ -151,12 +175,15 @@ class Recorder:
     def _add_learner(self, learner: Any, last: bool = False) -> None:
         if hasattr(learner, "regret_bound") and np.isfinite(diameter := learner.space.diameter):
             self.diameter = float(diameter)
+            self.most = min(self.diameter, 1.0) if isinstance(learner.loss, AT_MOST_1) else self.diameter
             exact = theory.comparison_bound(learner.rounds, self.diameter / 2, learner.surrogate_loss)
             self.gap = max(0.0, learner.regret_bound() - exact)
         if hasattr(learner, "restart_weights"):
             self.changes = [[change.round, change.detected, change.evidence] for change in learner.change_points()]
             if self.weights.due(self.rounds) or (last and self.rounds > self.weights.rounds[-1]):
                 self.weights.add(self.rounds, *learner.restart_weights())
+        if last and hasattr(learner, "expert_weights"):
+            self.experts = dict(learner.expert_weights())
         before = self.samples[-1]["round"] if self.samples else 0
         if self.rounds >= GROWTH * before or (last and self.rounds > before):
             self.samples.append(_sample(learner, self.rounds, self.rows))
@@ -169,9 +196,11 @@ class Recorder:
             "blocks": self.blocks.to_dict(),
             "weights": self.weights.to_dict(),
             "worst": self.worst.to_dict(),
+            "early": self.early.to_dict(),
             "samples": [dict(sample) for sample in self.samples],
             "changes": [list(change) for change in self.changes],
             "diameter": self.diameter,
+            "most": self.most,
             "gap": self.gap,
             "rows": self.rows,
         }
@@ -186,7 +215,8 @@ class Recorder:
         """From `to_dict`, to go on with."""
         recorder = cls(data["name"], data["baselines"], columns, show)
         recorder.blocks = Blocks.from_dict(data["blocks"])
-        recorder.weights, recorder.worst = WeightHistory.from_dict(data["weights"]), Worst.from_dict(data["worst"])
+        recorder.weights, recorder.most = WeightHistory.from_dict(data["weights"]), data["most"]
+        recorder.worst, recorder.early = Worst.from_dict(data["worst"]), Worst.from_dict(data["early"])
         recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
         recorder.gap, recorder.rows, recorder.diameter = data["gap"], data["rows"], data["diameter"]
         return recorder
@@ -227,8 +257,8 @@ def record(
         started = time.perf_counter()
         happened = replay(learner, xs[here], ys[here], keep_estimates=False)
         seconds = time.perf_counter() - started
-        losses = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in others.items()}
-        recorder.add(RecordedRounds(learner, xs[here], ys[here], happened, losses, seconds))
+        beside = {name: replay(one, xs[here], ys[here], loss=learner.loss).losses for name, one in others.items()}
+        recorder.add(RecordedRounds(learner, xs[here], ys[here], happened, beside, seconds))
         start = here.stop
     recorder.finish(learner)
     return recorder

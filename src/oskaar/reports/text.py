@@ -12,7 +12,7 @@ from oskaar.rows import count
 FEW = 12
 """Values of a row that are shown."""
 
-LONG = 60
+LONG = 120
 """Letters of a value that are shown."""
 
 PARTS = 40
@@ -20,17 +20,17 @@ PARTS = 40
 
 
 def value(thing: Any) -> str:
-    """A number with four digits, a text cut where it is long, a list with commas.
+    """A number as it is written, a text cut where it is long, a list with commas.
 
-    >>> value(0.123456), value("a" * 99)[-5:], value([1, 2.0]), value(None)
-    ('0.1235', 'aa...', '1, 2', 'no answer yet')
+    >>> value(0.123456), value(1234567.89), value("a" * 199)[-5:], value([1, 2.0]), value(None)
+    ('0.123456', '1234567.89', 'aa...', '1, 2', 'no answer yet')
     """
     if thing is None:
         return "no answer yet"
     if isinstance(thing, np.ndarray):
         thing = thing.tolist()
     if isinstance(thing, (float, np.floating)):
-        return f"{thing:.4g}"
+        return f"{thing:.10g}"
     if isinstance(thing, (list, tuple, set, frozenset)):
         items = sorted(thing, key=str) if isinstance(thing, (set, frozenset)) else list(thing)
         more = [f"... {len(items)} in all"] if len(items) > PARTS else []
@@ -38,9 +38,9 @@ def value(thing: Any) -> str:
     return cut(str(thing))
 
 
-def cut(text: str) -> str:
-    """At most LONG letters."""
-    return text if len(text) <= LONG else text[: LONG - 3] + "..."
+def cut(text: str, most: int = LONG) -> str:
+    """At most so many letters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def row(x: Any, names: Sequence[str] | None = None) -> str:
@@ -60,7 +60,8 @@ def row(x: Any, names: Sequence[str] | None = None) -> str:
     else:
         return cut(" ".join(str(x).split()))
     shown = pairs if len(pairs) <= FEW else [(name, v) for name, v in pairs if v != 0][:FEW]
-    texts = [f"{cut(name)} = {value(v)}" if name else value(v) for name, v in shown]
+    cells = [(name, "empty" if v is None else value(v)) for name, v in shown]
+    texts = [f"{cut(name)} = {text}" if name else text for name, text in cells]
     return ", ".join(texts) + (f", ... {len(pairs)} in all" if len(pairs) > len(shown) else "")
 
 

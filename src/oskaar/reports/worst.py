@@ -51,6 +51,11 @@ class Worst:
             bad = replace(make(i), loss=key[0], surrogate=key[1])
             (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(self._heap, (*key, bad.round, bad))
 
+    def join(self, *others: Worst) -> None:
+        """The worst of others too."""
+        for entry in (entry for other in others for entry in other._heap):
+            (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(self._heap, entry)
+
     def sorted(self) -> list[Bad]:
         """From the worst on."""
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: entry[:3], reverse=True)]
