@@ -3,6 +3,7 @@ in test_losses.py, through `small_losses`."""
 
 import itertools
 import pickle
+import tracemalloc
 
 import naive
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
+from oskaar.losses import fscore
 from oskaar.losses.fscore import cross
 from oskaar.losses.subsets import top
 
@@ -263,6 +265,39 @@ def test_representations():
     assert repr(losses.F1(4, 2.0, at_most=3)) == "F1(4, beta=2, at_most=3)"
     assert repr(losses.Jaccard(4, at_least=1)) == "Jaccard(4, at_least=1)"
     assert repr(losses.PrecisionAtK(4, 2)) == "PrecisionAtK(4, k=2)"
+
+
+@pytest.mark.parametrize("at_least", [0, 1])
+@pytest.mark.parametrize("sizes", [1, 2, 3])
+def test_f1_tries_sizes_until_no_larger_set_can_be_better(sizes, at_least, rng, monkeypatch):
+    """In steps of any number of sizes, for any signs, with labels that no estimate knows, and ties."""
+    monkeypatch.setattr(fscore, "_SIZES", sizes)
+    loss = losses.F1(7, at_least=at_least)
+    allowed = [z for z in naive.subsets(7) if len(z) >= at_least]
+    labels = [{0}, {1, 3}, {0, 1, 2}, {2, 3, 4}, set(), {0, 1, 2, 3, 4}]
+    costs = np.array([[loss(z, y) for y in labels] for z in allowed])
+    weights = np.concatenate([rng.normal(size=(60, 6)), rng.exponential(size=(60, 6)), np.eye(6), np.zeros((1, 6))])
+    found = loss.decode_many(weights @ loss.embed_many(labels))
+    for w, z in zip(weights, found, strict=True):
+        risks = costs @ w
+        assert risks[allowed.index(z)] <= risks.min() + 1e-9
+        assert len(z) == len(allowed[np.flatnonzero(risks <= risks.min() + 1e-12)[0]])
+
+
+def test_f1_of_many_labels_takes_little_memory(rng):
+    """All sizes of 5,000 labels at once would be 200 MB."""
+    k = 5_000
+    space = losses.F1(k).space().extended({1, 2}).extended({5, 7, k - 1})
+    Phi = space.embed_many([{1, 2}, {5, 7, k - 1}, {8, 9}])
+    G = np.stack([Phi[0], 0.8 * Phi[1] + 0.2 * Phi[2], -Phi[2], 0.001 * rng.random(space.p)])
+    tracemalloc.start()
+    try:
+        found = space.decode_many(G)
+        assert tracemalloc.get_traced_memory()[1] < 30e6
+    finally:
+        tracemalloc.stop()
+    assert found[:3] == [{1, 2}, {5, 7, k - 1}, set()]
+    assert space.diameter < 2
 
 
 LEARNED = [

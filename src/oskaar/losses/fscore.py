@@ -19,8 +19,11 @@ from oskaar.threads import one_thread
 _CHUNK = 500_000
 """Numbers that a vectorised decoder holds at a time."""
 
-_ROWS = 256
+_ROWS = 64
 """Set sizes whose pairs with all others are tried at a time."""
+
+_SIZES = 64
+"""Sizes of answers that a decoder tries at a time."""
 
 _MANY = 128
 """So many set sizes at once are worth a factorisation of the gains."""
@@ -108,9 +111,12 @@ class F1(SubsetLoss):
         whole = m * self.gains(np.maximum(m, 1), [k])[:, 0] / np.sqrt(k) * (k in held)
         if self.at_least == 0 and 0 in held and self.at_most > 0:
             squares[0] = 1.0
-        most = 0.0
+        most, order = 0.0, np.argsort(-squares, kind="stable")
+        reach = squares.max() + np.ptp(whole) ** 2
         for lo in range(0, len(m), _ROWS):
-            few = slice(lo, lo + _ROWS)
+            few = order[lo : lo + _ROWS]
+            if squares[few[0]] + reach <= most:  # 2 i <q_m, q_m'> >= 0: no other pair is further apart
+                break
             common = np.maximum(np.add.outer(m[few], m) - k, 0)
             apart = squares[few, None] + squares - 2 * common * (Q[few] @ Q.T)
             most = max(most, float((apart + np.subtract.outer(whole[few], whole) ** 2).max()))
@@ -150,30 +156,45 @@ class F1(SubsetLoss):
         """The best sets for blocks H (n, sizes, k) and the coordinates (n,) of the empty set."""
         m = np.arange(max(1, self.at_least), self.at_most + 1)
         Q = self.gains(m, sizes)
-        U, V = cross(Q) if min(Q.shape) > _MANY else (None, Q)
-        step = max(1, _CHUNK // max(1, len(m) * self.n_labels))
+        factors = cross(Q) if min(Q.shape) > _MANY else (None, Q)
+        step = max(1, _CHUNK // max(1, len(m), min(len(m), _SIZES) * self.n_labels))
         slack = near(np.column_stack([empty, H.reshape(len(H), len(sizes) * self.n_labels)]))
         best = np.empty(len(H), dtype=int)
         scores = np.empty((len(H), self.n_labels))
         for lo in range(0, len(H), step):
-            block = H[lo : lo + step]
-            columns = len(block) * self.n_labels
-            flat = block.transpose(1, 0, 2).reshape(len(sizes), columns)  # all rows in one matrix product
-            S = (V @ flat if U is None else U @ (V @ flat)).reshape(len(m), len(block), self.n_labels)
-            best[lo : lo + step] = self._best_sizes(S, m, empty[lo : lo + step], slack[lo : lo + step])
+            few = slice(lo, lo + step)
+            sums = self._sums(H[few], Q, factors, m, empty[few])
+            best[few] = np.append(0, m)[first_best(sums, slack[few])]
         for found in np.unique(best):
             rows = best == found
             scores[rows] = self.gains([max(found, 1)], sizes)[0] @ H[rows]
         return self.sets(top(scores, best, slack)) if len(H) else []
 
-    def _best_sizes(self, S: Array, m: Any, empty: Array, slack: Array) -> Any:
-        """For scores S (m, n, k), overwritten, of a label in a set of size m: the m whose top m labels have most."""
-        S.sort(axis=2)
-        last = (np.arange(self.n_labels) >= self.n_labels - m[:, None]).astype(float)
-        sums = np.einsum("mnk,mk->nm", S, last)
+    def _sums(self, H: Array, Q: Array, factors: Any, m: Any, empty: Array) -> Array:
+        """-<psi(z), g> (n, 1 + len(m)) of the best z of each size, {} first; -inf where it cannot be the largest.
+
+        A set of m labels has at most sum_n q_mn sum_j max(g_nj, 0), which falls with m: sizes are tried in turn, until
+        that is no more than what was found: among equals the smaller set wins.
+        """
+        sums = np.full((len(H), 1 + len(m)), -np.inf)
         if self.at_least == 0:
-            m, sums = np.append(0, m), np.concatenate([empty[:, None], sums], axis=1)
-        return m[first_best(sums, slack)]
+            sums[:, 0] = empty
+        U, V = factors
+        positive, left = np.maximum(H, 0.0).sum(axis=2), np.arange(len(H))
+        known = H.any(axis=(0, 1))
+        known, others = np.flatnonzero(known), np.flatnonzero(~known)  # of those with score 0, m are enough
+        for lo in range(0, len(m), _SIZES):
+            if lo:
+                left = left[positive[left] @ Q[lo] > sums[left].max(axis=1)]
+            if not len(left):
+                break
+            hi = min(lo + _SIZES, len(m))
+            labels = np.sort(np.append(known, others[: m[hi - 1]]))
+            flat = H[np.ix_(left, range(H.shape[1]), labels)].transpose(1, 0, 2)
+            flat = flat.reshape(H.shape[1], len(left) * len(labels))  # all rows in one product
+            S = Q[lo:hi] @ flat if U is None else U[lo:hi] @ (V @ flat)
+            sums[left, 1 + lo : 1 + hi] = _of_largest(S.reshape(hi - lo, len(left), len(labels)), m[lo:hi])
+        return sums
 
     def space(self) -> Space:
         """Only the sizes seen; where labels are learned, only the labels seen in sets of each size."""
@@ -271,6 +292,14 @@ class SizeSpace(Space):
 
     def _holds_empty(self) -> bool:
         return 0 in self.starts and self.loss.at_least == 0
+
+
+def _of_largest(S: Array, m: Any) -> Array:
+    """For scores S (m, n, k), overwritten, of a label in a set of size m: the sums (n, m) of the m largest."""
+    S.sort(axis=2)
+    last = (np.arange(S.shape[2]) >= S.shape[2] - m[:, None]).astype(float)
+    sums: Array = np.einsum("mnk,mk->nm", S, last)
+    return sums
 
 
 def of_blocks(names: Sequence[Any], sizes: Sequence[int], H: Sequence[Array], empty: Array) -> Marginals:
