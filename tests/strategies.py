@@ -2,6 +2,7 @@
 
 import naive
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from oskaar import kernels, losses
@@ -15,6 +16,13 @@ KERNELS = {
     "polynomial": (kernels.Polynomial(2), lambda x, y: naive.polynomial(x, y, 2)),
 }
 """Kernels with their naive twins."""
+
+
+def few(values, every):
+    """Each of some parameters, of which one in `every` is for the default run, the others for `make test-slow`."""
+    return [
+        value if i % every == 0 else pytest.param(value, marks=pytest.mark.slow) for i, value in enumerate(values)
+    ]
 
 
 def lams():

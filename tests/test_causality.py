@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from strategies import few
 
 from oskaar import OSKAAR, SALAMI, Ensemble, MostFrequent, RepeatLast, features, kernels, losses, replay
 from oskaar.cli import main
@@ -263,7 +264,7 @@ def test_no_answer_of_a_longer_stream_depends_on_labels_to_come(case):
     check_case(case)
 
 
-@pytest.mark.parametrize("intercept", [0.0, 1.0])
+@pytest.mark.parametrize("intercept", few([0.0, 1.0], 2))
 @pytest.mark.parametrize(
     "settings_",
     [{"budget": 300}, {"budget": 30}, {"budget": 300, "restarts": None}, {"features": features.Identity(200)}],
@@ -428,7 +429,7 @@ def check_river(name, learner, T, t, seed):
 IN_RIVER = ["OSKAAR, untuned", "OSKAAR, budget", "SALAMI, untuned, budget", "SALAMI, budget", "SALAMI, geometric"]
 
 
-@pytest.mark.parametrize("learner", IN_RIVER)
+@pytest.mark.parametrize("learner", few(IN_RIVER, 2))
 def test_no_answer_in_river_depends_on_labels_to_come(learner):
     pytest.importorskip("river", reason="River is not installed")
     for name in ("classes", "labels", "numbers", "vectors", "rankings"):
@@ -486,7 +487,7 @@ def check_table(folder, name, way, T, t, seed):
     assert one[round_]["prediction"] == other[round_]["prediction"]
 
 
-@pytest.mark.parametrize("i", range(len(TABLES)), ids=list(TABLES))
+@pytest.mark.parametrize("i", few(range(len(TABLES)), 3), ids=list(TABLES))
 def test_no_answer_on_the_command_line_depends_on_labels_to_come(i, tmp_path):
     """In tables of 45 rows the first 9 may set a range: labels differ after them."""
     for way, t in ((WAYS[i % len(WAYS)], 9), (WAYS[(i + 3) % len(WAYS)], 31)):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import blocks, labels_of, lams, rows, small_losses
+from strategies import blocks, few, labels_of, lams, rows, small_losses
 
 from oskaar import OSKAAR, SALAMI, kernels, losses, theory
 
@@ -88,7 +88,7 @@ KINDS = ["adversarial", "stationary", "noisy", "drifting"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", few(LEARNERS, 2))
 def test_no_bound_is_violated(name, kind):
     """At every round. Every loss meets the adversary, and one of the other kinds with every learner."""
     for seed, (loss, labels) in enumerate(LOSSES.values()):

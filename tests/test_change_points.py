@@ -93,7 +93,9 @@ def test_students_law_holds_for_independent_normal_blocks(rng):
     assert np.mean(p <= 0.1) > 0.005  # and it can fire
 
 
-@pytest.mark.parametrize(("schedule", "seeds"), [("all", 1), ("geometric", 8)])
+@pytest.mark.parametrize(
+    ("schedule", "seeds"), [("all", 1), ("geometric", 4), pytest.param("geometric", 16, marks=pytest.mark.slow)]
+)
 def test_false_alarms(schedule, seeds):
     """Fewer than asked for, on independent and on sticky streams."""
     T, alarms = 400, {}

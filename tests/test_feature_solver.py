@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import lams
+from strategies import few, lams
 
 from oskaar import OSKAAR, SALAMI, checks, features, from_bytes, kernels, losses, replay
 from oskaar.arrays import fit_columns, spans
@@ -89,7 +89,7 @@ def short_rounds(draw):
     return Z, Phi
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(short_rounds(), lams(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_folding_in_small_steps(stream, lam, shifted, seed):
     """Features and coordinates that come while rows are being folded in; estimates, average, determinant."""
@@ -185,7 +185,7 @@ def drift_after(solver, rounds, rng):
 
 
 def test_nothing_drifts(rng):
-    assert drift_after(FeatureSolver(0.5), 50_000, rng) < 1e-9
+    assert drift_after(FeatureSolver(0.5), 20_000, rng) < 1e-9
 
 
 @pytest.mark.slow
@@ -223,7 +223,7 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(LEARNERS))
+@pytest.mark.parametrize("name", few(sorted(LEARNERS), 3))
 def test_learners_keep_their_contract(rng, name, monkeypatch):
     """Past blocks that are folded in, and past two renewals of a full dictionary."""
     monkeypatch.setattr(experts, "SOONEST", 32)
@@ -232,7 +232,7 @@ def test_learners_keep_their_contract(rng, name, monkeypatch):
     checks.check_learner(LEARNERS[name](), X, [int(x[0] > 0) + int(x[1] > 0) for x in X])
 
 
-@settings(max_examples=14)
+@settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 9]), st.booleans())
 def test_salami_on_features_is_salami_on_their_kernel(seed, shifted, window, parts):
     rng = np.random.default_rng(seed)
@@ -283,7 +283,7 @@ class Turning(features.FeatureMap):
         return Turning(2.0 if recent[-1, 0] > 0 else 3.0, 0)
 
 
-@pytest.mark.parametrize("one_by_one", [True, False])
+@pytest.mark.parametrize("one_by_one", few([True, False], 2))
 def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     """Experts born before a renewal keep their features; the version of a start is that of its time."""
     monkeypatch.setattr(experts, "SOONEST", 64)
@@ -315,7 +315,7 @@ def test_new_experts_take_new_features(rng, one_by_one, monkeypatch):
     assert len(learner._estimator.restarts.maps[0]) == len(in_use | {T // period})
 
 
-@pytest.mark.parametrize("window", [None, 100])
+@pytest.mark.parametrize("window", few([None, 100], 2))
 def test_a_replay_finds_the_changes_of_the_loop(rng, window):
     """Whole blocks that are folded in at once, on both sides of rounds one at a time, with several changes."""
     T = 430
@@ -337,7 +337,7 @@ def test_a_replay_finds_the_changes_of_the_loop(rng, window):
     np.testing.assert_allclose([c.evidence for c in found], [c.evidence for c in blocks.change_points()], atol=1e-8)
 
 
-@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("shifted", few([False, True], 2))
 def test_long_rounds_with_several_versions_of_features(rng, monkeypatch, shifted):
     """Rounds hedged in feature space: experts share products where, and only where, they share features."""
     monkeypatch.setattr(experts, "SOONEST", 8)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import few
 
 from oskaar import SALAMI, features, kernels, losses, replay
 from oskaar.solvers import geometric_restarts
@@ -33,7 +34,7 @@ def in_turn(learner, X, ys):
     return np.array(estimates)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(
     st.lists(st.tuples(st.sampled_from([1, 3, 20, 32, 50]), st.integers(0, 3)), min_size=2, max_size=3),
     st.sampled_from([None, 40]),
@@ -72,7 +73,7 @@ GROWING = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-@pytest.mark.parametrize("chunks", [1, 2, 3])
+@pytest.mark.parametrize("chunks", few([3, 2, 1], 2))
 def test_between_two_chunks_a_learner_is_whole(name, chunks, monkeypatch):
     """In the middle of a stream it answers, is measured and saved as a learner that learned round by round."""
     monkeypatch.setattr(geometric_restarts, "RECENT", 32)
@@ -96,7 +97,7 @@ def test_between_two_chunks_a_learner_is_whole(name, chunks, monkeypatch):
     np.testing.assert_allclose(a, replay(loop, X[-50:], ys[-50:]).estimates, atol=1e-8)
 
 
-@pytest.mark.parametrize("recent", [8, 32, 128])
+@pytest.mark.parametrize("recent", few([8, 128, 32], 3))
 @pytest.mark.parametrize("window", [None, 50])
 def test_each_expert_is_kaar_on_its_rows(recent, window, rng, monkeypatch):
     """With a solver or without, on kernel values and features, in chunks and one by one, with targets that widen."""

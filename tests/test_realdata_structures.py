@@ -10,7 +10,7 @@ import pytest
 
 from oskaar import OSKAAR, SALAMI, losses, replay, streams
 
-pytestmark = pytest.mark.realdata
+pytestmark = [pytest.mark.realdata, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
@@ -54,7 +55,7 @@ MODES = {
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("n", "budget", "exact"), [(70, 8, 16), (40, 3, 8)])
+@pytest.mark.parametrize(("n", "budget", "exact"), [(40, 3, 8), pytest.param(70, 8, 16, marks=pytest.mark.slow)])
 def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact):
     """Kernels up to `exact` rows, then features whose dictionaries are renewed at 2, 4, ... times as many."""
     X, ys = stream(n)
@@ -116,7 +117,7 @@ def test_rows_are_learned_again_some_at_each_round(slowly):
     assert learner._mixture.restarts.window == 20
 
 
-@pytest.mark.parametrize("stop", [31, 32, 33, 36, 39, 40])
+@pytest.mark.parametrize("stop", few([31, 32, 33, 36, 39, 40], 2))
 def test_a_run_is_resumed_while_something_is_under_way(slowly, stop):
     X, ys, _ = slowly
     learner = Ensemble(LOSS, budget=16)

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import browser
 import numpy as np
 import pytest
+from strategies import few
 
 from oskaar import OSKAAR, losses, replay, reports
 from oskaar.cli import main
@@ -379,7 +380,7 @@ def test_many_changes_are_not_all_drawn():
 
 
 @pytest.mark.skipif(browser.chromium() is None, reason="Chromium is not installed: apt-get install chromium")
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", few([True, False], 2))
 def test_in_a_browser(run, tmp_path, dark):
     """On a desk and on a phone: all is drawn, nothing is wider than the screen, the console is silent."""
     names = ("a rather long name of a column that goes on", EVIL, "y")

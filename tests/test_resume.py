@@ -14,6 +14,7 @@ import pytest
 from files import node_of, taken_apart, together
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, losses, state
@@ -139,7 +140,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", sorted(RUNS))
-@settings(max_examples=2, phases=[Phase.generate])  # shrinking would run for minutes
+@settings(max_examples=1, phases=[Phase.generate])  # shrinking would run for minutes
 @given(st.data())
 def test_going_on_gives_what_an_uninterrupted_run_gives(kind, tmp_path_factory, whole, data):
     """Stopped anywhere, twice: the same numbers to the last bit, and the same answers, none missing or twice."""
@@ -172,7 +173,9 @@ def test_going_on_gives_what_an_uninterrupted_run_gives(kind, tmp_path_factory, 
     assert out.read_bytes() == answers
 
 
-@pytest.mark.parametrize("kind", sorted(RUNS))
+@pytest.mark.parametrize(
+    "kind", few(["range", "ensemble", "named", "batch", "lags", "budget", "sentences", "salami", "order"], 2)
+)
 def test_rows_that_were_read_and_not_learned_leave_no_trace(kind, here, whole):
     """Control-C in the middle of reading a chunk: its rows are read, and scaled, again."""
     name, text, more = RUNS[kind]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csr_array
+from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, features, kernels, losses
@@ -485,7 +486,7 @@ BOTH = [(OSKAAR, name) for name in MAPS] + [(SALAMI, name) for name in ("a budge
 
 
 @pytest.mark.parametrize(("make", "name"), BOTH)
-@pytest.mark.parametrize("rows", ["dense", "sparse", "dicts"])
+@pytest.mark.parametrize("rows", few(["dense", "sparse", "dicts"], 2))
 def test_many_are_as_one_by_one(make, name, rows):
     """predict_many, predict and score as predict_one; estimates of many rows as of one; learn_many as a loop."""
     rng = np.random.default_rng(4)

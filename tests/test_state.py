@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import saved
 from saved import KERNELS, LABELS, PARTS
+from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels, losses
@@ -44,7 +45,7 @@ def test_every_learner(name):
     goes_on(copy.deepcopy(learner), xs[:26], ys[:26])  # a window of 11 is full before it is saved
 
 
-@pytest.mark.parametrize("make", [OSKAAR, SALAMI], ids=["OSKAAR", "SALAMI"])
+@pytest.mark.parametrize("make", few([OSKAAR, SALAMI], 2), ids=["OSKAAR", "SALAMI"])
 @pytest.mark.parametrize("name", LABELS)
 def test_every_loss(name, make):
     loss, ys = LABELS[name]
@@ -152,7 +153,7 @@ def test_what_has_no_name_is_refused_when_saving(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", few(LEARNERS, 3))
 def test_memory_after_a_load_is_that_before(name):
     learner, xs, ys = LEARNERS[name]
     learner = copy.deepcopy(learner)

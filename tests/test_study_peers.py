@@ -141,6 +141,7 @@ def test_answers_are_accepted_and_repeatable(peer, name):
     assert all(same(a, b) for a, b in zip(answers, again))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("peer", "name"), CASES)
 def test_a_setting_beats_the_majority(peer, name):
     """The first that does is enough: defaults are often made for longer streams."""
@@ -149,6 +150,7 @@ def test_a_setting_beats_the_majority(peer, name):
     assert any(mean_loss(stream, answers_of(made(peer, stream, s), stream)) < goal for s in peer.settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("peer", "name"), CASES)
 def test_every_setting_has_answers(peer, name):
     stream = easy(name, rounds=13)

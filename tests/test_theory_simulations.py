@@ -5,6 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from strategies import few
 
 from oskaar import OSKAAR, losses, replay, streams, theory
 from oskaar.solvers.geometric_restarts import outlives
@@ -41,7 +42,7 @@ def violations(adversary, law, delta, constant=4.0, rounds=1500, seeds=4000):
 
 
 @pytest.mark.parametrize("delta", [0.2, 0.05])
-@pytest.mark.parametrize("law", [0.5, 0.7, 0.95])
+@pytest.mark.parametrize("law", few([0.5, 0.7, 0.95], 2))
 @pytest.mark.parametrize("adversary", [steady(0.15), steady(1.0), bold])
 def test_no_predictable_estimates_pass_the_bound(adversary, law, delta):
     """At any round of 1500, whatever g_t is: at most a share delta of seeds, and three standard errors."""
