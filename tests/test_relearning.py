@@ -79,13 +79,17 @@ def test_rounds_of_parts_on_features_are_the_definition(rng):
 
 
 @pytest.fixture(scope="module")
-def slowly():
-    """16 inputs: units of 32 rows are in force, on features, from 40 on, where only 4 rows are learned at once."""
+def defined():
     X, ys = stream(46)
     settings = {"exact": 32, "budget": 16, "draws": uniforms(0, 0, len(X)), "at_once": 4, "window": 20}
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("oskaar.learners.relearning.AT_ONCE", 4)
-        yield X, ys, naive.ensemble(X, LOSS.embed_many(ys), list(range(1, len(X) + 1)), judge(ys), **settings)[0]
+    return X, ys, naive.ensemble(X, LOSS.embed_many(ys), list(range(1, len(X) + 1)), judge(ys), **settings)[0]
+
+
+@pytest.fixture
+def slowly(defined, monkeypatch):
+    """16 inputs: units of 32 rows are in force, on features, from 40 on, where only 4 rows are learned at once."""
+    monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
+    return defined
 
 
 @pytest.mark.parametrize("chunks", [[46], [1] * 46, [33, *[1] * 6, 7], [38, *[1] * 8]])

@@ -173,16 +173,16 @@ class F1(SubsetLoss):
     def _sums(self, H: Array, Q: Array, factors: Any, m: Any, empty: Array) -> Array:
         """-<psi(z), g> (n, 1 + len(m)) of the best z of each size, {} first; -inf where it cannot be the largest.
 
-        A set of m labels has at most sum_n q_mn sum_j max(g_nj, 0), which falls with m: sizes are tried in turn, until
-        that is no more than what was found: among equals the smaller set wins.
+        A set of m labels has at most sum_n q_mn sum_j max(g_nj, 0), which falls with m: sizes are tried in turn,
+        until that is no more than what was found. Among equals the smaller set wins.
         """
         sums = np.full((len(H), 1 + len(m)), -np.inf)
         if self.at_least == 0:
             sums[:, 0] = empty
         U, V = factors
         positive, left = np.maximum(H, 0.0).sum(axis=2), np.arange(len(H))
-        known = H.any(axis=(0, 1))
-        known, others = np.flatnonzero(known), np.flatnonzero(~known)  # of those with score 0, m are enough
+        scored = np.any(H, axis=(0, 1))
+        known, others = np.flatnonzero(scored), np.flatnonzero(np.logical_not(scored))  # of the others m are enough
         for lo in range(0, len(m), _SIZES):
             if lo:
                 left = left[positive[left] @ Q[lo] > sums[left].max(axis=1)]
@@ -190,7 +190,7 @@ class F1(SubsetLoss):
                 break
             hi = min(lo + _SIZES, len(m))
             labels = np.sort(np.append(known, others[: m[hi - 1]]))
-            flat = H[np.ix_(left, range(H.shape[1]), labels)].transpose(1, 0, 2)
+            flat = H[left][:, :, labels].transpose(1, 0, 2)
             flat = flat.reshape(H.shape[1], len(left) * len(labels))  # all rows in one product
             S = Q[lo:hi] @ flat if U is None else U[lo:hi] @ (V @ flat)
             sums[left, 1 + lo : 1 + hi] = _of_largest(S.reshape(hi - lo, len(left), len(labels)), m[lo:hi])
