@@ -305,7 +305,7 @@ class TimeColumn(Column):
         time = as_time(cell) if isinstance(cell, str) else cell if isinstance(cell, np.datetime64) else None
         if time is None:
             self.dirty(cell, refuse)
-        return np.datetime64("NaT") if time is None else time
+        return np.datetime64("NaT", "us") if time is None else time
 
     def describe(self) -> str:
         gaps = f", {self.gaps:,} missing" if self.gaps else ""
