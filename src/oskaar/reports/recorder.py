@@ -159,8 +159,8 @@ class Recorder:
         self.early.add(found[:first], ties[:first], make)
         self.worst.add(found[first:], ties[first:], lambda i: make(first + i))
 
-    def worst_rounds(self) -> list[Bad]:
-        """From the worst on; those of the warm-up where there are few others."""
+    def worst_rounds(self) -> list[Any]:
+        """The worst judged rounds, from the worst on; those of the warm-up where there are few others."""
         if self.rounds >= 2 * WARM_UP:
             return self.worst.sorted()
         both = Worst.from_dict({"most": self.worst.most, "rounds": []})
