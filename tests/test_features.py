@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
+from strategies import few
 
 from oskaar import checks, features, kernels
 from oskaar.inputs import DictStore
@@ -195,7 +196,7 @@ SPECTRA = {
 }
 
 
-@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("name", few(SPECTRA, 2))
 @pytest.mark.parametrize("map", [features.RandomFourier, features.Orthogonal])
 def test_fourier_approaches_the_kernel(name, map, rng):
     """The mean over seeds goes to k at the rate 1 / sqrt(features), for dense rows and for groups of columns."""

@@ -113,7 +113,7 @@ def test_contract(name):
 
 
 @named()
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 5))
 def test_decode_many_is_a_loop(name, seed, n):
     loss, labels, rng = drawn(name, seed, 4)

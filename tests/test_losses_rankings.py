@@ -123,7 +123,7 @@ def test_decoders_are_enumeration(n, seed, kind):
         assert D[orders.index(z)] @ beta <= (D @ beta).min() + 1e-9, loss
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_contracts(n):
     for loss in ranking_losses(n):
         checks.check_loss(loss)

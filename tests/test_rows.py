@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels, losses, replay
@@ -203,7 +204,7 @@ def test_a_schema_that_is_given():
 # ------------------------------------------------------------------ learning
 
 
-@makes
+@pytest.mark.parametrize("make", few(MAKE, 3))
 def test_however_it_is_run(make):
     """Loops, replays, many at once, saved and resumed in between; columns are read anew on the way."""
     a, b, c = (MAKE[make]() for _ in range(3))

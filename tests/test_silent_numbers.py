@@ -269,7 +269,7 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", few(COLUMNS, 2))
 @pytest.mark.parametrize("learner", DEFAULTS)
 def test_the_default_kernel_takes_columns_of_any_size(learner, name):
     """From the first row on, and a column that says nothing takes nothing away from one that says all."""
@@ -384,7 +384,7 @@ def broken_learners():
         yield OSKAAR(BrokenLoss(broken), budget=20)
 
 
-@pytest.mark.parametrize("learner", list(broken_learners()), ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize("learner", few(broken_learners(), 2), ids=lambda learner: type(learner).__name__)
 def test_a_number_that_is_none_leaves_no_trace(learner):
     """One by one and in a chunk: the round is refused, those before it are learned, those after go on."""
     rng = np.random.default_rng(2)

@@ -100,7 +100,7 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(data=st.data(), seed=st.integers(0, 10**6), lam=st.sampled_from([0.1, 1.0]))
 def test_replay_is_the_loop_on_ties(name, data, seed, lam):
     loss = data.draw(small_losses().filter(informative))
