@@ -266,12 +266,12 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
 # ------------------------------------------------------------------ default kernels, and the ensemble
 
 
-def unit_kernels(rows):
+def unit_kernels(rows, Phi=None):
     """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear and rough,
 
-    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1,  <u, u'> / d + 1  and  exp(-3/2 |u - u'|_1 / d) + <u, u'> / 10d + 1.
+    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1 and exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1.
 
-    A feature that has not moved has a billionth of its size for a deviation.
+    a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of its size for a deviation.
     """
     d = len(rows[0])
     columns = [[row[j] for row in rows] for j in range(d)]
@@ -288,13 +288,18 @@ def unit_kernels(rows):
     def cut(u):
         return [min(max(v, min(c)), max(c)) for v, c in zip(u, seen)]
 
+    weights = [1.5 / d] * d if Phi is None else relevance(np.array(seen).T, Phi)
+
+    def rough(u, v):
+        return math.exp(-sum(a * abs(s - t) for a, s, t in zip(weights, cut(u), cut(v))))
+
     def on_units(kernel):
         return lambda x, y: kernel(units(tuple(x)), units(tuple(y))) + 1
 
     return [
         on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),
         on_units(lambda u, v: linear(u, v) / d),
-        on_units(lambda u, v: laplacian(cut(u), cut(v), d / 1.5) + linear(u, v) / (10 * d)),
+        on_units(lambda u, v: rough(u, v) + linear(u, v) / (10 * d)),
     ]
 
 
@@ -316,9 +321,9 @@ def scales_taken(ends, first=4, last=512, at_once=64):
     return found
 
 
-def kernels_in_force(X, taken):
+def kernels_in_force(X, taken, Phi=None):
     """One kernel before scales are taken, three after."""
-    return unit_kernels(X[:taken]) if taken else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
+    return unit_kernels(X[:taken], None if Phi is None else Phi[:taken]) if taken else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
 
 
 def untuned_oskaar(X, Phi, ends, lam):
@@ -470,19 +475,18 @@ def ensemble(
     ends,
     judge=None,
     kernel=None,
-    exact=512,
+    exact=1024,
     budget=512,
     draws=None,
     columns=False,
     at_once=64,
-    window=256,
+    window=512,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
     kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
-    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs, a fourth of it for the smooth of
-    three kernels; where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
+    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel; where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
     columns: the kernel is that of the columns of sparse rows, and is kept.
     """
     X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
@@ -491,12 +495,12 @@ def ensemble(
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
-        kernels = kernels_in_force(X, taken[begin]) if kernel is None else [kernel]
+        kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
         Ks = [gram(k, seen, seen) for k in kernels]
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
         asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 2.0)
         if taken[begin] >= exact:
-            sizes = [max(1, budget // 4), None, budget] if len(Ks) == 3 else [None if columns else budget]
+            sizes = [budget, None, budget] if len(Ks) == 3 else [None if columns else budget]
             found = [
                 [K] * (last + 1) if m is None else dictionary_grams(k, seen, ends[: last + 1], m, 2 * exact, draws)
                 for k, K, m in zip(kernels, Ks, sizes)

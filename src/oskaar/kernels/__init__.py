@@ -14,11 +14,12 @@ One's own is one small class with `__call__` and `diag` (see docs/extending.md),
 """
 
 from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
+from oskaar.kernels.defaults import default_kernel, default_kernels, standardised_kernels
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
 from oskaar.kernels.learned import Ranks, Relevance, relevance
 from oskaar.kernels.mixed import OnNumbers, OnText
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Stationary
-from oskaar.kernels.standardised import Scaled, Within, default_kernel, default_kernels, standardised_kernels
+from oskaar.kernels.standardised import Scaled, Within
 
 __all__ = [
     "Constant",

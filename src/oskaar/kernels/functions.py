@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel
-from oskaar.kernels.standardised import default_kernel
+from oskaar.kernels.defaults import default_kernel
 from oskaar.rows import count
 from oskaar.saved import saved
 

@@ -72,7 +72,7 @@ class Relevance(Mapped):
         return weighted
 
 
-def relevance(U: Array, Phi: Array, lam: float = RELEVANCE_LAM) -> Array:
+def relevance(U: Array, Phi: Array, lam: float = RELEVANCE_LAM, shares: Array | None = None) -> Array:
     """The weights (d,) of features for the kernel exp(-sum_j a_j |u_j - u'_j|), by (1) and (2).
 
     U: rows (n, d), features of about the same spread; Phi: their targets (n, p); lam: of the ridge regression.
@@ -85,14 +85,16 @@ def relevance(U: Array, Phi: Array, lam: float = RELEVANCE_LAM) -> Array:
     sample = _spaced(len(U), MOST_ROWS)
     U, Phi = U[sample], Phi[sample]
     points = _spaced(len(U), MOST_POINTS)
-    weights = np.full(U.shape[1], TOTAL / max(1, U.shape[1]))
+    shares = np.ones(U.shape[1]) if shares is None else shares
+    features = max(1.0, float(shares.sum()))
+    weights = np.full(U.shape[1], TOTAL / features)
     least = FLAT * math.sqrt(np.sum(Phi**2) / max(1, len(Phi)))
     for _ in range(PASSES if len(U) else 0):
         sizes = np.sqrt(_squared_slopes(U, Phi, points, weights, lam))
-        total = sizes.sum()
+        total = shares @ sizes
         if total <= least:
             break
-        weights = TOTAL * ((1 - UNIFORM) * sizes / total + UNIFORM / len(sizes))  # (2)
+        weights = TOTAL * ((1 - UNIFORM) * sizes / total + UNIFORM / features)  # (2)
     return weights
 
 

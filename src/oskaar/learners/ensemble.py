@@ -28,7 +28,7 @@ from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.reading import FIRST, Reading
-from oskaar.learners.relearning import LAST, Relearning
+from oskaar.learners.relearning import Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
@@ -55,19 +55,13 @@ ETA = 0.5
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
 
-EXACT, EXACT_OTHERS = LAST, 1024
-"""Rows at which kernels are replaced by features, where rows are read by the ensemble, and of others."""
-
-EXACT_PARTS = 128
-"""And where rounds are parts: one of many rows takes long on kernel values."""
+EXACT, EXACT_PARTS = 1024, 128
+"""Rows at which kernels are replaced by features; where rounds are parts one of many rows takes long on kernel values."""
 
 BUDGET = 512
 """Inputs in the dictionaries of kernels by then."""
 
-SMOOTHER = 4
-"""A dictionary has so many times fewer for kernels whose spectrum decays faster."""
-
-WINDOW = 256
+WINDOW = 512
 """Rows of the restarts by then."""
 
 MOST_COLUMNS = 256
@@ -124,21 +118,20 @@ class Ensemble(OnlineLearner):
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
         self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
-        exact = [exact_rows(self._budget, EXACT_PARTS if loss.parts else most) for most in (EXACT, EXACT_OTHERS)]
-        super().__init__(loss, max_bytes, Relearning(loss, exact[0] if kernel is None else None, exact[1]), schema)
+        self._exact = exact_rows(self._budget, EXACT_PARTS if loss.parts else EXACT)
+        relearning = Relearning(loss, self._exact if kernel is None else None, self._exact)
+        super().__init__(loss, max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture]:
-        names = tuple(reading.kernels) or ("kernel",)
-        asked: list[Any] = [*reading.kernels.values()] or [self.kernel]
+        kernels = reading.relevant
+        names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
-        most = EXACT if reading.schema else EXACT_OTHERS
-        exact = exact_rows(self._budget, EXACT_PARTS if self.loss.parts else most)
-        if reading.rows < exact:
+        if reading.rows < self._exact:
             inputs, restarts, maps = self._on_kernels(asked, names[0], reading.schema)
         else:
-            inputs, restarts, maps = self._on_features(asked, names, reading)
-        experts = self._experts(inputs, restarts, reading, maps, names, 2 * exact)
+            inputs, restarts, maps = self._on_features(asked, reading)
+        experts = self._experts(inputs, restarts, reading, maps, names, 2 * self._exact)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
@@ -159,24 +152,21 @@ class Ensemble(OnlineLearner):
         ridge = name if len(asked) > 1 and not self.loss.parts else None
         return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge), [None] * len(asked)
 
-    def _on_features(
-        self, asked: list[Any], names: Sequence[str], reading: Reading
-    ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
+    def _on_features(self, asked: list[Any], reading: Reading) -> tuple[Inputs, Any, list[FeatureMap | None]]:
         """For ever: features for each kernel, and restarts on the last rows; where rounds are parts, on features."""
-        maps = self._maps(asked, names, reading)
+        maps = self._maps(asked, reading)
         if self.loss.parts:
             inputs = inputs_for([None] * len(maps), [*maps], True, any(m.renews for m in maps), reading.schema)
             return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
         inputs = inputs_for(asked[:1], [None], False, schema=reading.schema)
         return inputs, KernelRestarts(inputs, list(LAMS), WINDOW, 1), [*maps]
 
-    def _maps(self, asked: list[Any], names: Sequence[str], reading: Reading) -> list[FeatureMap]:
+    def _maps(self, asked: list[Any], reading: Reading) -> list[FeatureMap]:
         """Features for each kernel: a dictionary, or the columns of sparse rows that have few."""
         few = reading.columns is not None and reading.columns <= MOST_COLUMNS
         if few and self.kernel is None and not reading.kernels:
             return [UnitColumns(2 * MOST_COLUMNS)]
-        sizes = [self._budget if name in DIFFERENCES else max(1, self._budget // SMOOTHER) for name in names]
-        return [Nystrom(k, m, ridge=min(LAMS)) for k, m in zip(asked, sizes, strict=True)]
+        return [Nystrom(kernel, self._budget, ridge=min(LAMS)) for kernel in asked]
 
     def _experts(
         self,

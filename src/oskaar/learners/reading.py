@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from oskaar.arrays import Rows
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel, default_kernels
+from oskaar.learners.labels import Labels
 from oskaar.rows import MixedRows
 from oskaar.schema import Schema
 
@@ -19,13 +22,15 @@ FIRST = 4
 class Reading:
     """A schema, and the default kernels by name; none before there are units, and for rows that have none.
 
-    features: as how many features the numbers of a row count.
+    features: as how many features the numbers of a row count; encoded: the rows as numbers, and labels: theirs.
     rows: how many rows it is of; columns: how many columns sparse rows have by then.
     """
 
     schema: Schema | None = None
     kernels: dict[str, Kernel] = field(default_factory=dict)
     features: int | None = None
+    encoded: Rows = None
+    labels: Labels | None = None
     rows: int = 0
     columns: int | None = None
 
@@ -33,6 +38,13 @@ class Reading:
     def first(self) -> Kernel | None:
         """The kernel of a learner that has one."""
         return next(iter(self.kernels.values()), None)
+
+    @property
+    def relevant(self) -> dict[str, Kernel]:
+        """The default kernels, of which the rough one has learned from the labels how much each feature matters."""
+        if not self.kernels or self.labels is None:
+            return self.kernels
+        return default_kernels(self.encoded, _fixed(self.schema), self.features, self.labels.Phi)
 
 
 def can_change(block: Block) -> bool:
@@ -52,8 +64,11 @@ def reading_of(block: Block, least: int = FIRST) -> Reading:
     if block.n < least or not isinstance(rows, (np.ndarray, MixedRows)):
         return Reading(schema)
     features = None if schema is None else schema.features
-    fixed = None if schema is None else schema.fixed
-    return Reading(schema, default_kernels(rows, fixed, features), features)
+    return Reading(schema, default_kernels(rows, _fixed(schema), features), features, rows)
+
+
+def _fixed(schema: Schema | None) -> Any:
+    return None if schema is None else schema.fixed
 
 
 def read_whole(inputs: Inputs, block: Block) -> tuple[Block, Reading]:

@@ -1,0 +1,117 @@
+r"""Kernels that learners take where none is given: on features in units of the rows so far."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from oskaar.arrays import Array, Rows
+from oskaar.kernels.base import Kernel
+from oskaar.kernels.learned import TOTAL, Relevance, relevance
+from oskaar.kernels.mixed import OnNumbers, OnText
+from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
+from oskaar.kernels.standardised import Scaled, Within
+from oskaar.rows import MixedRows, is_sparse
+
+
+def standardised_kernels(
+    rows: Array, fixed: Any = None, features: int | None = None, targets: Array | None = None
+) -> list[Kernel]:
+    """Three kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
+
+    fixed: for each column, whether its unit is 1 whatever its spread is; None: none. features: d, where it is not the
+    number of columns: a category has several, and counts as one. targets: phi of the labels of these rows, from which
+    the rough kernel has how much each feature matters (`kernels.relevance`); None: all the same.
+
+        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1       smooth, and straight far away
+        <x, x'> / d + 1                                 straight
+        exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
+
+    a_j is 3 / 2d where nothing is known. u is x, cut off at the lowest and the highest value of each feature in these rows: what lies beyond is as at the
+    edge. Else a feature that has not moved yet counts as far away as soon as it does.
+
+    >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
+    Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
+    """
+    d = max(1, rows.shape[1] if features is None else features)
+    centres, scales = _centres_and_scales(rows)
+    if fixed is not None:
+        scales = np.where(fixed, 1.0, scales)
+    units = tuple(centres.tolist()), tuple(scales.tolist())
+    seen = Scaled(Linear(), *units).mapped(rows)
+    edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
+    smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
+    rough = Within(_rough(seen, targets, d, fixed), *edges) + 0.1 / d * Linear()
+    return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
+
+
+def _rough(seen: Array, targets: Array | None, d: int, fixed: Any) -> Kernel:
+    """exp(-sum_j a_j |u_j - u'_j|); columns of a category share what one feature counts."""
+    if targets is None or seen.shape[1] == 0:
+        return Laplacian(d / TOTAL)
+    shares = np.ones(seen.shape[1])
+    if fixed is not None and np.any(fixed):
+        shares[fixed] = max(d - np.sum(~fixed), 1) / np.sum(fixed)
+    return Relevance(Laplacian(1.0), tuple(relevance(seen, targets, shares=shares).tolist()))
+
+
+def default_kernels(
+    rows: Rows, fixed: Any = None, features: int | None = None, targets: Array | None = None
+) -> dict[str, Kernel]:
+    """The default kernels by name, in the units of these rows: smooth, linear, rough.
+
+    Mixed rows: smooth and rough are means over kinds, k(numbers) / 2 + cosine(text) / 2 + 1, so that neither drowns
+    the other; linear is on the numbers. Besides there is the rough one on numbers alone, and the cosine alone.
+
+    >>> list(default_kernels(np.eye(2)))
+    ['smooth', 'linear', 'rough']
+    """
+    numbers = rows.dense if isinstance(rows, MixedRows) else rows
+    smooth, linear, rough = standardised_kernels(numbers, fixed, features, targets)
+    if not isinstance(rows, MixedRows):
+        return {"smooth": smooth, "linear": linear, "rough": rough}
+    words = OnText(Cosine())
+    return {
+        "smooth": 0.5 * OnNumbers(_without_intercept(smooth)) + 0.5 * words + 1.0,
+        "linear": OnNumbers(_without_intercept(linear)) + 1.0,
+        "rough": 0.5 * OnNumbers(_without_intercept(rough)) + 0.5 * words + 1.0,
+        "numbers": OnNumbers(_without_intercept(rough)) + 1.0,
+        "text": words + 1.0,
+    }
+
+
+def _without_intercept(kernel: Any) -> Kernel:
+    left: Kernel = kernel.left
+    return left
+
+
+def _centres_and_scales(rows: Array) -> tuple[Array, Array]:
+    """The mean and the standard deviation of each column, or 1e-12 of its size where that is larger."""
+    size = np.abs(rows).max(axis=0)
+    size[size == 0] = 1.0
+    rows = rows / size  # neither squares nor sums overflow, nor vanish
+    moved = rows - rows[0]  # from the first row: a large offset costs no digits
+    centres = size * (rows[0] + moved.mean(axis=0))
+    scales = size * np.maximum(moved.std(axis=0), 1e-12)
+    return centres, np.maximum(scales, np.finfo(float).tiny)
+
+
+def default_kernel(rows: Rows) -> Kernel:
+    """Gaussian(sqrt(d)) + 1 for rows of d numbers, Cosine() + 1 for sparse rows, the mean of both for mixed ones.
+
+    What feature maps without a kernel have, and learners until they know the units of dense rows
+    (`standardised_kernels` from the fourth row on). sqrt(d) is about the size of a row whose features are
+    standardised; sparse rows are mostly bags of words.
+    The constant is an intercept: what all labels have in common, for inputs far from all that was seen.
+
+    >>> default_kernel(np.zeros((1, 4)))
+    Sum(Gaussian(lengthscale=2.0), Constant(value=1.0))
+    """
+    if isinstance(rows, list):
+        raise ValueError("there is no default kernel for objects: give one, such as kernels.Pairwise(function).")
+    if isinstance(rows, MixedRows):
+        numbers = Gaussian(math.sqrt(max(1, rows.dense.shape[1])))
+        return 0.5 * OnNumbers(numbers) + 0.5 * OnText(Cosine()) + 1.0
+    return Cosine() + 1.0 if is_sparse(rows) else Gaussian(math.sqrt(max(1, rows.shape[1]))) + 1.0
