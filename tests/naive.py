@@ -271,7 +271,8 @@ def unit_kernels(rows, Phi=None):
 
     exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1 and exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1.
 
-    a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of its size for a deviation.
+    a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of
+    its size for a deviation.
     """
     d = len(rows[0])
     columns = [[row[j] for row in rows] for j in range(d)]
@@ -321,9 +322,48 @@ def scales_taken(ends, first=4, last=512, at_once=64):
     return found
 
 
+def unit_rows(rows, Phi):
+    """The features that the rough kernel compares, a_j u_j cut off at the edges of these rows, as a function of x."""
+    d = len(rows[0])
+    columns = [[row[j] for row in rows] for j in range(d)]
+    means = [sum(c) / len(c) for c in columns]
+    spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
+    spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
+
+    def units(x):
+        return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
+
+    seen = [[units(row)[j] for row in rows] for j in range(d)]
+    weights = relevance(np.array(seen).T, Phi)
+    return lambda x: [a * min(max(u, min(c)), max(c)) for a, u, c in zip(weights, units(x), seen)]
+
+
+def corrected(G, Phi, U, memory=4096):
+    """Estimates, each corrected by the errors at the nearest rows before it, with weights by what that has gained."""
+    found, gains, paid, rounds = [], {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0
+    for t, u in enumerate(U):
+
+        def apart(s, u=u):
+            return sum(abs(a - b) for a, b in zip(u, U[s])), -s
+
+        near = sorted(range(max(0, t - memory), t), key=apart)
+        moved = {k: sum((Phi[s] - G[s] for s in near[:k]), np.zeros_like(G[t])) / (k + max(k, 3)) for k in gains}
+        weights = {k: math.exp(-3 + 0.5 * rounds / paid * gains[k]) for k in gains}
+        total = 1 + sum(weights.values())
+        found.append(G[t] + sum(w / total * moved[k] for k, w in weights.items()))
+        own = np.sum((Phi[t] - G[t]) ** 2)
+        gains = {k: 511 / 512 * gains[k] + own - np.sum((Phi[t] - G[t] - moved[k]) ** 2) for k in gains}
+        paid, rounds = 511 / 512 * paid + own, 511 / 512 * rounds + 1
+    return np.array(found)
+
+
 def kernels_in_force(X, taken, Phi=None):
     """One kernel before scales are taken, three after."""
-    return unit_kernels(X[:taken], None if Phi is None else Phi[:taken]) if taken else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
+    return (
+        unit_kernels(X[:taken], None if Phi is None else Phi[:taken])
+        if taken
+        else [lambda x, y: gaussian(x, y, len(x) ** 0.5) + 1]
+    )
 
 
 def untuned_oskaar(X, Phi, ends, lam):
@@ -481,13 +521,15 @@ def ensemble(
     columns=False,
     at_once=64,
     window=512,
+    neighbours=True,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
     kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
-    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel; where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
-    columns: the kernel is that of the columns of sparse rows, and is kept.
+    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel;
+    where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
+    columns: the kernel is that of the columns of sparse rows, and is kept. neighbours: with corrections.
     """
     X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
     estimates, weights, shares = np.zeros_like(Phi), [], []
@@ -510,6 +552,9 @@ def ensemble(
                 first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
                 Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
         G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
+        if neighbours and kernel is None and taken[begin] and not settings.get("parts"):
+            features = unit_rows(X[: taken[begin]], Phi[: taken[begin]])
+            G = corrected(G, Phi, [features(x) for x in seen])
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[begin:]

@@ -461,7 +461,7 @@ def test_what_the_bound_is(rng):
 def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
     X, ys = 4.0 + 9.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     Phi = losses.ZeroOne(3).embed_many(ys)
-    G, _, _ = naive.ensemble(X, Phi, one_each(X), ridges=None, later=0.0, scaled=False)
+    G, _, _ = naive.ensemble(X, Phi, one_each(X), ridges=None, later=0.0, scaled=False, neighbours=False)
     learner = SALAMI(losses.ZeroOne(3), **settings_)
     np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-8)
     assert learner.expert_weights().shape == (1, 2)

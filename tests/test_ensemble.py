@@ -425,7 +425,7 @@ def test_the_certificate_without_selection(eta, rng):
         y = y if rng.random() < 0.4 else int(rng.integers(21))
         ys.append(y)
     X = rng.normal(size=(60, 1))
-    learner = Ensemble(losses.ZeroOne(21), eta=eta, selection=False)
+    learner = Ensemble(losses.ZeroOne(21), eta=eta, selection=False, neighbours=False)
     for x, y in zip(X, ys):
         learner.learn_one(x, y)
         certificate = learner.certificate()

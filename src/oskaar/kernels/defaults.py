@@ -25,12 +25,13 @@ def standardised_kernels(
     number of columns: a category has several, and counts as one. targets: phi of the labels of these rows, from which
     the rough kernel has how much each feature matters (`kernels.relevance`); None: all the same.
 
-        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1       smooth, and straight far away
-        <x, x'> / d + 1                                 straight
+        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1           smooth, and straight far away
+        <x, x'> / d + 1                                     straight
         exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
 
-    a_j is 3 / 2d where nothing is known. u is x, cut off at the lowest and the highest value of each feature in these rows: what lies beyond is as at the
-    edge. Else a feature that has not moved yet counts as far away as soon as it does.
+    a_j is 3 / 2d where nothing is known. u is x, cut off at the lowest and the highest value of each feature in these
+    rows: what lies beyond is as at the edge. Else a feature that has not moved yet counts as far away as soon as it
+    does.
 
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
     Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
@@ -80,6 +81,20 @@ def default_kernels(
         "numbers": OnNumbers(_without_intercept(rough)) + 1.0,
         "text": words + 1.0,
     }
+
+
+def nearness(kernels: dict[str, Kernel]) -> Scaled:
+    """exp(-sum_j a_j |u_j - u'_j|) of the rough default kernel alone, on numbers.
+
+    >>> nearness(default_kernels(np.array([[0.0], [2.0]]))).innermost([[2.0], [7.0]])
+    array([[1.],
+           [1.]])
+    """
+    kernel: Any = kernels["numbers"] if "numbers" in kernels else kernels["rough"]
+    while not isinstance(kernel, Scaled):
+        kernel = kernel.left if hasattr(kernel, "left") else kernel.kernel
+    rough: Any = kernel.kernel
+    return Scaled(rough.left, kernel.centres, kernel.scales)
 
 
 def _without_intercept(kernel: Any) -> Kernel:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
-from oskaar.kernels.mixed import OnNumbers, OnText
-from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
 from oskaar.requirements import require_positive
-from oskaar.rows import MixedRows, is_sparse
+from oskaar.rows import is_sparse
 from oskaar.saved import saved
 
 LIMIT = 5.0
@@ -48,6 +44,16 @@ class Mapped(Kernel):
     @abstractmethod
     def mapped(self, X: Rows) -> Array:
         """The rows that the kernel is on."""
+
+    def innermost(self, X: Rows) -> Array:
+        """The rows that the kernel is on at last, where it is on mapped rows itself.
+
+        >>> Within(Scaled(Linear(), (1.0,), (2.0,)), (0.0,), (9.0,)).innermost([[5.0], [99.0]])
+        array([[2.],
+               [4.]])
+        """
+        rows = self.mapped(X)
+        return self.kernel.innermost(rows) if isinstance(self.kernel, Mapped) else rows
 
     def _matrix(self, X: Rows) -> Array:
         """Dense rows of as many features as there are parameters."""

@@ -4,7 +4,8 @@ r"""Ensemble: restarts and experts that never restart in one mixture, then chose
 
 The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
 logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.selection` gives
-groups of experts a share by what their own answers cost, where the squared loss prefers the wrong ones.
+groups of experts a share by what their own answers cost, where the squared loss prefers the wrong ones, and
+`learners.neighbours` corrects the estimate by its errors at the nearest rows.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from oskaar.features.standardised_linear import StandardisedLinear
 from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
-from oskaar.kernels import Scaled
+from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.neighbours import Neighbours
 from oskaar.learners.reading import FIRST, Reading
 from oskaar.learners.relearning import Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
@@ -56,7 +58,7 @@ LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
 
 EXACT, EXACT_PARTS = 1024, 128
-"""Rows at which kernels are replaced by features; where rounds are parts one of many rows takes long on kernel values."""
+"""Rows at which kernels are replaced by features; of parts fewer, since a round has many rows."""
 
 BUDGET = 512
 """Inputs in the dictionaries of kernels by then."""
@@ -78,8 +80,10 @@ class Ensemble(OnlineLearner):
     experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
         differences, last label and mean. They have the same loss and have seen nothing.
     selection: whether groups of experts also get a share by what their own answers cost.
-    eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, and no selection,
-        `certificate()` has a surrogate bound.
+    neighbours: whether estimates are corrected by the errors at the nearest rows, where rows have numbers and no
+        kernel is given.
+    eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, no selection and no
+        neighbours, `certificate()` has a surrogate bound.
     budget: Nystrom features on at most so many inputs for each kernel, for streams that never end.
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     false_alarms: change points a round on a stream whose law does not change; 0.0001 to 0.01. Measured are fewer, and
@@ -98,7 +102,7 @@ class Ensemble(OnlineLearner):
     ['restarts, lam 0.05', 'restarts, lam 0.5']
     """
 
-    _estimator: Mixture | SelectedMixture
+    _estimator: Mixture | SelectedMixture | Neighbours
 
     def __init__(
         self,
@@ -106,6 +110,7 @@ class Ensemble(OnlineLearner):
         kernel: Any = None,
         experts: Sequence[Any] | Mapping[str, Any] | None = None,
         selection: bool = True,
+        neighbours: bool = True,
         eta: float | None = None,
         budget: int | None = None,
         max_bytes: int | None = None,
@@ -113,7 +118,8 @@ class Ensemble(OnlineLearner):
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         require_kernel(kernel)
-        self.kernel, self.experts, self.selection, self.budget = kernel, experts, selection, budget
+        self.kernel, self.experts, self.selection, self.neighbours = kernel, experts, selection, neighbours
+        self.budget = budget
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
@@ -122,7 +128,7 @@ class Ensemble(OnlineLearner):
         relearning = Relearning(loss, self._exact if kernel is None else None, self._exact)
         super().__init__(loss, max_bytes, relearning, schema)
 
-    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture]:
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Neighbours]:
         kernels = reading.relevant
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
@@ -136,13 +142,19 @@ class Ensemble(OnlineLearner):
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
         changes = ChangeDetector(self.false_alarms)
-        mixture = Mixture(inputs, restarts, experts, weights, True, False, changes)
-        if not self.selection or self.loss.parts:
-            return inputs, mixture
-        groups: dict[str, list[int]] = {names[0]: [0]}
-        for place, group in enumerate((g for e in static for g in e.groups), 1):
+        estimator: Any = Mixture(inputs, restarts, experts, weights, True, False, changes)
+        if self.selection and not self.loss.parts:
+            estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
+        if self.neighbours and kernels and not self.loss.parts:
+            estimator = Neighbours(estimator, nearness(kernels))
+        return inputs, estimator
+
+    def _selected(self, mixture: Mixture, restarts: str, experts: list[str]) -> SelectedMixture:
+        """With a share for each group: the restarts are in that of their kernel."""
+        groups: dict[str, list[int]] = {restarts: [0]}
+        for place, group in enumerate(experts, 1):
             groups.setdefault(group, []).append(place)
-        return inputs, SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
+        return SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
 
     def _on_kernels(
         self, asked: list[Any], name: str, schema: Schema | None
@@ -200,7 +212,7 @@ class Ensemble(OnlineLearner):
 
     @property
     def _mixture(self) -> Mixture:
-        return self._estimator if isinstance(self._estimator, Mixture) else self._estimator.mixture
+        return self._estimator.mixture
 
     @exclusive
     def expert_weights(self) -> dict[str, float]:

@@ -78,9 +78,6 @@ class Estimator(Protocol):
     def commit(self, pending: Any) -> None:
         """Learn rounds that were observed; their rows are kept in the inputs by now."""
 
-    def finish(self) -> None:
-        """The end of a stream of chunks."""
-
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """The estimates for several rounds, all from the present state."""
 
@@ -160,9 +157,6 @@ class Kaar:
 
     def commit(self, pending: PendingKaar) -> None:
         pending.commit()
-
-    def finish(self) -> None:
-        """Nothing is put off."""
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One solve for all rows."""
@@ -250,9 +244,6 @@ class FeatureKaar:
         assert pending.features is not None
         pending.commit()
         self.solver, self.features = pending.solver, pending.features
-
-    def finish(self) -> None:
-        """Nothing is put off."""
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Each as `forecast` has it alone."""

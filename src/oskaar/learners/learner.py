@@ -273,12 +273,6 @@ class OnlineLearner(Confidence, Predictor):
             happened = self._next_chunk((rounds + start, resets), block, ends, labels, start)
             start += sum(len(part.losses) for part in happened)
             yield from happened
-        self._end_stream()
-
-    @exclusive
-    def _end_stream(self) -> None:
-        with writing(self):
-            self._estimator.finish()
 
     @exclusive
     def _next_chunk(self, where: tuple[int, int], block: Block, ends: Any, ys: list[Any], start: int) -> list[Rounds]:

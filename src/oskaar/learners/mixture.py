@@ -162,6 +162,11 @@ class Mixture:
         self.rounds = 0
 
     @property
+    def mixture(self) -> Mixture:
+        """Itself: `learners.selection` and `learners.neighbours` have one inside."""
+        return self
+
+    @property
     def advice(self) -> str:
         """What to do when memory ends."""
         return str(self.restarts.advice)
@@ -225,10 +230,6 @@ class Mixture:
             expert.commit(one)
         self.weights, self.changes = pending.weights, pending.changes
         self.rounds += len(pending.rows)
-
-    def finish(self) -> None:
-        """Fold in what was put off while a stream went on."""
-        self.restarts.finish()
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One round after the other, all from the present state."""

@@ -65,9 +65,6 @@ class Restarts:
         """An upper bound of the memory that so many more rows take."""
         return sum(int(solver.growth(rows)) for solver in self._all())
 
-    def finish(self) -> None:
-        """Nothing is put off."""
-
     def _check_solvers(self, kind: type, rounds: int, rows: int | None = None) -> None:
         """Refuse solvers from a file that have not seen so many rounds, and do not keep so many rows."""
         for solver in self._all():

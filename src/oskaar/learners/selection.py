@@ -137,10 +137,6 @@ class SelectedMixture:
         self.mixture.commit(pending.inner)
         self.selection = pending.selection
 
-    def finish(self) -> None:
-        """The end of a stream."""
-        self.mixture.finish()
-
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One round after the other, all from the present state."""
         return np.concatenate([self.forecast(block.part(i, i + 1), space).G for i in range(block.n)])

@@ -1,0 +1,239 @@
+r"""Estimates corrected by the errors at the nearest rows.
+
+An estimate on a dictionary, or of a mixture, is off by about the same where it was off nearby. With e_i = phi_i - g_i
+the error of round i, g_i the estimate before its label came, and the rows in order of their distance to x,
+
+    c_k(x) = (e_(1) + ... + e_(k)) / (k + r_k)           for some k, as if r_k more errors were 0        (1)
+    g'(x) = g(x) + sum_k w_k c_k(x),     w_k ~ exp(-3 + eta gain_k),   1 for no correction              (2)
+
+gain_k is what |phi - g - c_k|^2 was less than |phi - g|^2 so far, eta is 0.5 over the mean of the latter; in both a
+round counts 511/512 as much as the one after it. Distances are sum_j a_j |u_j - u'_j|, of features in the units of
+the rows and with the weight that each has in the rough kernel (`kernels.relevance`). Of rows at the same distance
+the latest comes first. Rows of long ago are forgotten.
+Equivalent to tests/naive.py::corrected.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from oskaar import state
+from oskaar.arrays import Array, Growing, fit_columns
+from oskaar.inputs import Block, Inputs
+from oskaar.kernels.standardised import Mapped
+from oskaar.learners.certificate import Hindsight
+from oskaar.learners.labels import Labels
+from oskaar.learners.mixture import Mixture
+from oskaar.losses import Space
+from oskaar.rows import dense_part
+from oskaar.saved import saved
+
+NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
+"""k and r_k of (1)."""
+
+PRIOR, ETA = -3.0, 0.5
+"""The logarithm of the prior weight of a correction, and the rate over the mean loss."""
+
+KEPT, LEAST = 1 - 1 / 512, 1e-12
+"""What is kept of the accounts at each round, and the least mean loss that is told from 0."""
+
+MEMORY, NUMBERS = 4096, 2**18
+"""At most so many rows are remembered, and fewer where they would have more numbers."""
+
+
+@dataclass
+class PendingCorrection:
+    """Rounds to come: those of the inner estimator, features U, corrections (C, rows, p), and the estimates."""
+
+    inner: Any
+    U: Array
+    corrections: Array
+    G: Array
+    errors: Array | None = None
+    """Those of the inner estimator (rows, p), once labels are observed; `accounts` are those after them."""
+    accounts: Accounts | None = None
+
+
+@saved("estimator/neighbours-accounts")
+@dataclass(frozen=True)
+class Accounts:
+    """What each correction has gained so far (C,), what the estimate alone has paid, and in how many rounds.
+
+    A value; `after` makes the next. Before the first round there was one with a loss of 1.
+
+    >>> accounts = Accounts().after(np.full(len(NEAREST), 5.0), 9.0)
+    >>> accounts.gains, accounts.paid, accounts.rounds
+    (array([5., 5., 5., 5.]), 9.998046875, 1.998046875)
+    """
+
+    gains: Array = field(default_factory=lambda: np.zeros(len(NEAREST)))
+    paid: float = 1.0
+    rounds: float = 1.0
+
+    @property
+    def weights(self) -> Array:
+        """w_k (C,) in the next round (2)."""
+        logs = PRIOR + ETA * self.rounds / max(self.paid, LEAST * self.rounds) * self.gains
+        most = max(0.0, float(logs.max()))
+        weights = np.exp(logs - most)
+        shares: Array = weights / (math.exp(-most) + weights.sum())
+        return shares
+
+    def after(self, gained: Array, paid: float) -> Accounts:
+        """After a round with these gains (C,)."""
+        return Accounts(KEPT * self.gains + gained, KEPT * self.paid + paid, KEPT * self.rounds + 1.0)
+
+
+@saved("estimator/neighbours")
+class Neighbours:
+    """An estimator: another one, corrected. For rounds of one row.
+
+    near: a kernel on mapped features; the rows that it is on at last are compared.
+    """
+
+    def __init__(self, inner: Any, near: Mapped) -> None:
+        self.inner, self.near = inner, near
+        self.memory = max(1, min(MEMORY, NUMBERS // max(1, near.width)))
+        self.U, self.errors = Growing(near.width), Growing(0)
+        self.accounts, self.rounds = Accounts(), 0
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture that is corrected."""
+        mixture: Mixture = self.inner.mixture
+        return mixture
+
+    @property
+    def advice(self) -> str:
+        """What to do when memory ends."""
+        return str(self.inner.advice)
+
+    @property
+    def room(self) -> int:
+        """As many rows as the inner estimator takes."""
+        return int(self.inner.room)
+
+    @property
+    def operations(self) -> int:
+        """Those of the inner estimator, and the distances."""
+        return int(self.inner.operations) + self.U.shape[0] * self.U.shape[1]
+
+    def growth(self, rows: int) -> int:
+        """An upper bound of the memory that so many more rows take."""
+        n, width = self.U.shape[0], self.U.shape[1] + self.errors.shape[1]
+        return int(self.inner.growth(rows)) + 8 * width * (rows + min(n, self.memory))
+
+    def forecast(self, block: Block, space: Space) -> PendingCorrection:
+        """One round."""
+        inner, U = self.inner.forecast(block, space), self._features(block)
+        C = self._corrections(U, np.zeros((0, inner.G.shape[1])))
+        return PendingCorrection(inner, U, C, _corrected(inner.G, C, self.accounts.weights[None]))
+
+    def observe(self, pending: PendingCorrection, labels: Labels) -> PendingCorrection:
+        """The label of a round."""
+        pending.inner = self.inner.observe(pending.inner, labels)
+        self._charge(pending, labels)
+        return pending
+
+    def forecast_chunk(self, block: Block, labels: Labels) -> PendingCorrection:
+        """Several rounds: neighbours may be among those before."""
+        inner, U = self.inner.forecast_chunk(block, labels), self._features(block)
+        C = self._corrections(U, labels.Phi - fit_columns(inner.G, labels.Phi.shape[1]))
+        pending = PendingCorrection(inner, U, C, inner.G)
+        pending.G = _corrected(inner.G, C, self._charge(pending, labels))
+        return pending
+
+    def commit(self, pending: PendingCorrection) -> None:
+        """Learn rounds that were observed."""
+        assert pending.errors is not None
+        assert pending.accounts is not None
+        self.inner.commit(pending.inner)
+        self.U.append(pending.U)
+        self.errors.append(pending.errors)
+        self.accounts, self.rounds = pending.accounts, self.rounds + len(pending.U)
+        if self.U.shape[0] >= 2 * self.memory:
+            late = self.U.shape[0] - self.memory
+            self.U.drop(late)
+            self.errors.drop(late)
+
+    def each(self, block: Block, ends: Any, space: Space) -> Array:
+        """One round after the other, all from the present state."""
+        G, U = self.inner.each(block, ends, space), self._features(block)
+        none = np.zeros((0, G.shape[1]))
+        C = np.concatenate([self._corrections(U[i : i + 1], none) for i in range(block.n)], axis=1)
+        return _corrected(G, C, self.accounts.weights[None])
+
+    def effective_dimension(self, probes: int | None = None) -> float:
+        """That of the inner estimator."""
+        return float(self.inner.effective_dimension(probes))
+
+    def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
+        """None: no theorem is known of it."""
+        return None
+
+    def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
+        """Refuse an estimator from a file that cannot have seen these rounds."""
+        self.inner.check_state(inputs, space, rounds)
+        state.require_kind(self.accounts, Accounts, "the accounts")
+        state.require(np.shape(self.accounts.gains) == NEAREST.shape, "a gain for each correction")
+        state.require_number(self.accounts.paid, "what was paid")
+        state.require_number(self.accounts.rounds, "rounds", above=0.0)
+        state.require(self.rounds == rounds, "the corrections must be of as many rounds")
+        kept = min(rounds, self.memory)
+        state.require(kept <= self.U.shape[0] == self.errors.shape[0] <= rounds, "an error for each row")
+        state.require(self.U.shape[1] == self.near.width, "features must fit")
+
+    def _features(self, block: Block) -> Array:
+        return self.near.innermost(dense_part(block.rows))
+
+    def _corrections(self, U: Array, errors: Array) -> Array:
+        """c_k (C, rows, p) of rows in turn, the errors of which are known, but for the last."""
+        n, p = self.U.shape[0], max(self.errors.shape[1], errors.shape[1])
+        known = np.concatenate([self.U.view, U])
+        wrong = np.concatenate([fit_columns(self.errors.view, p), fit_columns(errors, p)])
+        C = np.zeros((len(NEAREST), len(U), p))
+        first = max(n - self.memory, 0)
+        for i, distances in enumerate(cdist(U, known[first:], "cityblock")):
+            lo, hi = max(n + i - self.memory, 0), n + i
+            C[:, i] = _of_nearest(distances[lo - first : hi - first], wrong[lo:hi])
+        return C
+
+    def _charge(self, pending: PendingCorrection, labels: Labels) -> Array:
+        """What the corrections of some rounds have gained; their weights (rounds, C)."""
+        G = fit_columns(pending.inner.G, labels.Phi.shape[1])
+        pending.errors, paid = labels.Phi - G, labels.surrogate_losses(G)
+        corrections = fit_columns(pending.corrections, G.shape[1])
+        gained = np.stack([paid - labels.surrogate_losses(G + c) for c in corrections], axis=1)
+        accounts, weights = self.accounts, []
+        for mine, own in zip(gained, paid.tolist(), strict=True):
+            weights.append(accounts.weights)
+            accounts = accounts.after(mine, own)
+        pending.accounts = accounts
+        return np.array(weights)
+
+
+def _of_nearest(distances: Array, errors: Array) -> Array:
+    """(1) for each k, (C, p). Sums go from the nearest on: rounding of one coordinate does not depend on others."""
+    found = np.zeros((len(NEAREST), errors.shape[1]))
+    if not len(distances):
+        return found
+    most = min(int(NEAREST[-1]), len(distances))
+    near = np.flatnonzero(distances <= np.partition(distances, most - 1)[most - 1])
+    near = near[np.lexsort((-near, distances[near]))][:most]
+    sums = np.add.accumulate(errors[near], axis=0)
+    found[:] = sums[np.minimum(NEAREST, most) - 1]
+    found /= (NEAREST + ADDED)[:, None]
+    return found
+
+
+def _corrected(G: Array, corrections: Array, weights: Array) -> Array:
+    """(2) with weights (rounds, C), or (1, C) for all."""
+    total = fit_columns(G, corrections.shape[2])
+    for c, w in zip(corrections, weights.T, strict=True):
+        total = total + w[:, None] * c
+    return total
