@@ -348,7 +348,7 @@ def corrected(G, Phi, U, memory=4096):
 
         near = sorted(range(max(0, t - memory), t), key=apart)
         moved = {k: sum((Phi[s] - G[s] for s in near[:k]), np.zeros_like(G[t])) / (k + max(k, 3)) for k in gains}
-        weights = {k: math.exp(-3 + 0.5 * rounds / paid * gains[k]) for k in gains}
+        weights = {k: math.exp(-5 + 0.5 * rounds / paid * gains[k]) for k in gains}
         total = 1 + sum(weights.values())
         found.append(G[t] + sum(w / total * moved[k] for k, w in weights.items()))
         own = np.sum((Phi[t] - G[t]) ** 2)
@@ -528,7 +528,7 @@ def ensemble(
 
     kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel;
-    where rounds are parts, geometric restarts on the first dictionary, which is not renewed.
+    where rounds are parts, geometric restarts on the first dictionary, a fourth as large, which is not renewed.
     columns: the kernel is that of the columns of sparse rows, and is kept. neighbours: with corrections.
     """
     X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
@@ -542,7 +542,8 @@ def ensemble(
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
         asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 2.0)
         if taken[begin] >= exact:
-            sizes = [budget, None, budget] if len(Ks) == 3 else [None if columns else budget]
+            first = max(1, budget // 4) if settings.get("parts") else budget
+            sizes = [first, None, budget] if len(Ks) == 3 else [None if columns else budget]
             found = [
                 [K] * (last + 1) if m is None else dictionary_grams(k, seen, ends[: last + 1], m, 2 * exact, draws)
                 for k, K, m in zip(kernels, Ks, sizes)

@@ -60,8 +60,8 @@ LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 EXACT, EXACT_PARTS = 1024, 128
 """Rows at which kernels are replaced by features; of parts fewer, since a round has many rows."""
 
-BUDGET = 512
-"""Inputs in the dictionaries of kernels by then."""
+BUDGET, SMALLER = 512, 4
+"""Inputs in the dictionaries of kernels by then, and how many times fewer restarts of rounds of parts have."""
 
 WINDOW = 512
 """Rows of the restarts by then."""
@@ -178,7 +178,10 @@ class Ensemble(OnlineLearner):
         few = reading.columns is not None and reading.columns <= MOST_COLUMNS
         if few and self.kernel is None and not reading.kernels:
             return [UnitColumns(2 * MOST_COLUMNS)]
-        return [Nystrom(kernel, self._budget, ridge=min(LAMS)) for kernel in asked]
+        sizes = [self._budget for _ in asked]
+        if self.loss.parts and len(asked) > 1:
+            sizes[0] = max(1, self._budget // SMALLER)
+        return [Nystrom(kernel, size, ridge=min(LAMS)) for kernel, size in zip(asked, sizes, strict=True)]
 
     def _experts(
         self,

@@ -4,7 +4,7 @@ An estimate on a dictionary, or of a mixture, is off by about the same where it 
 the error of round i, g_i the estimate before its label came, and the rows in order of their distance to x,
 
     c_k(x) = (e_(1) + ... + e_(k)) / (k + r_k)           for some k, as if r_k more errors were 0        (1)
-    g'(x) = g(x) + sum_k w_k c_k(x),     w_k ~ exp(-3 + eta gain_k),   1 for no correction              (2)
+    g'(x) = g(x) + sum_k w_k c_k(x),     w_k ~ exp(-5 + eta gain_k),   1 for no correction              (2)
 
 gain_k is what |phi - g - c_k|^2 was less than |phi - g|^2 so far, eta is 0.5 over the mean of the latter; in both a
 round counts 511/512 as much as the one after it. Distances are sum_j a_j |u_j - u'_j|, of features in the units of
@@ -36,7 +36,7 @@ from oskaar.saved import saved
 NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
 """k and r_k of (1)."""
 
-PRIOR, ETA = -3.0, 0.5
+PRIOR, ETA = -5.0, 0.5
 """The logarithm of the prior weight of a correction, and the rate over the mean loss."""
 
 KEPT, LEAST = 1 - 1 / 512, 1e-12
