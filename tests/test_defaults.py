@@ -545,6 +545,16 @@ def test_max_bytes_holds(settings_, most, chunks):
     assert learner.cost().bytes <= most
 
 
+@pytest.mark.parametrize("most", [230_000, 240_000, 250_000])
+def test_room_for_atoms_is_counted(most):
+    """Factors of the atoms get half as much room again when they are full: at 49 rows here."""
+    X, ys = stream(100, width=40)
+    learner = OSKAAR(losses.ZeroOne(3), max_bytes=most, budget=50)
+    with pytest.raises(MemoryError, match="max_bytes allows"):
+        all(learner.learn_one(x, y) is None for x, y in zip(X, ys))
+    assert learner.cost().bytes <= most
+
+
 def test_a_row_that_waits_is_counted():
     X, ys = stream(6, width=300)
     learner = OSKAAR(losses.ZeroOne(3), budget=5)

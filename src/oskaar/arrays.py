@@ -191,6 +191,13 @@ class Sheet:
         """The shape up to which it grows without a copy."""
         return self._buffer.shape
 
+    def growth(self, rows: int, columns: int) -> int:
+        """The bytes that `extended` takes at most, which makes room for more."""
+        (n, p), (most, wide) = self.view.shape, self._buffer.shape
+        if rows <= most and columns <= wide:
+            return 0
+        return 8 * int(max(rows, 3 * n // 2) * max(columns, 3 * p // 2) - most * wide)
+
     def extended(self, rows: int, columns: int) -> Sheet:
         """A larger matrix with these entries; the caller fills in the new ones."""
         n, p = self.view.shape

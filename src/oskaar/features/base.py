@@ -34,6 +34,10 @@ class FeatureMap(ABC):
         """Whether a map that learns has stopped, its room being spent."""
         return False
 
+    def growth(self, rows: int) -> int:
+        """An upper bound of the memory that so many more rows take, beside a few numbers for each."""
+        return 0
+
     @property
     def fixed(self) -> bool:
         """Whether the features of a row depend on that row alone, so that sums over shards of rows can be added."""

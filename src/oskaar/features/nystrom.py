@@ -102,6 +102,10 @@ class Nystrom(FeatureMap):
         factors = self._inverse.view.nbytes + self._leverage.view.nbytes + self._weights.nbytes
         return int(factors + (nbytes(self.atoms) if self.size else 0))
 
+    def growth(self, rows: int) -> int:
+        size = min(self.size + rows, self.budget)
+        return 0 if self.full else self._inverse.growth(size, size) + self._leverage.growth(size, size)
+
     def __call__(self, X: Rows) -> Array:
         """z of each row, from the atoms so far (1)."""
         if not self.size:

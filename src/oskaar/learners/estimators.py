@@ -226,7 +226,8 @@ class FeatureKaar:
         """More features, and rows that are pending."""
         before = self.solver.dim
         D = before if self.features.full else before + rows
-        return self.solver.growth(rows, self.features.full) + 8 * 3 * (D * D - before * before)
+        more = 8 * 3 * (D * D - before * before) + self.features.growth(rows)
+        return self.solver.growth(rows, self.features.full) + more
 
     def forecast(self, block: Block, space: Space) -> PendingKaar:
         Z, after = self.features.seen(block.rows)

@@ -132,7 +132,8 @@ class Ridges:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
         full, dim = self.features.full, int(self.solvers[0].dim)
         D = dim if full else dim + rows
-        return sum(int(s.growth(rows, full)) for s in self.solvers) + 8 * 3 * (D * D - dim * dim)
+        more = 8 * 3 * (D * D - dim * dim) + self.features.growth(rows)
+        return sum(int(s.growth(rows, full)) for s in self.solvers) + more
 
     @property
     def operations(self) -> int:
