@@ -80,7 +80,10 @@ class Worker:
     def seconds(self, name):
         """Of all threads, and on the wall."""
         print(name, file=self.process.stdin, flush=True)
-        return [float(number) for number in self.process.stdout.readline().split()]
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{name}: the process ended with {self.process.wait()}; its error is above.")
+        return [float(number) for number in line.split()]
 
 
 def inside():

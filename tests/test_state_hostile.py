@@ -449,6 +449,9 @@ def test_keys_that_take_long_are_refused(kind, monkeypatch):
         clock = itertools.count(0.0, seconds)
         monkeypatch.setattr(time, "thread_time", clock.__next__)
         refused(data, match)
+    late = itertools.chain([0.0, 9.0], itertools.repeat(9.0))  # the machine was busy, once
+    monkeypatch.setattr(time, "thread_time", late.__next__)
+    refused(data, "it holds a list")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
