@@ -9,6 +9,6 @@
 
 from oskaar.tabular.readers import ReadError, Record, Table, read
 from oskaar.tabular.round_options import RoundOptions
-from oskaar.tabular.rounds import Round, TableStream
+from oskaar.tabular.rounds import Round, TableStream, stream
 
-__all__ = ["ReadError", "Record", "Round", "RoundOptions", "Table", "TableStream", "read"]
+__all__ = ["ReadError", "Record", "Round", "RoundOptions", "Table", "TableStream", "read", "stream"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from oskaar.tabular.infer import infer_loss, infer_y
 from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
 from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
 from oskaar.tabular.lags import lag_names, with_lags
-from oskaar.tabular.readers import ReadError, Record, Table
+from oskaar.tabular.readers import ReadError, Record, Table, read
 from oskaar.tabular.round_options import RoundOptions, matching
 
 SAMPLE = 100
@@ -28,6 +29,33 @@ class Round(NamedTuple):
     x: Any
     y: Any
     warm: bool
+
+
+def stream(
+    path: str | Path,
+    y: str | None = None,
+    *,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    decimal: str | None = None,
+    named: bool = True,
+    **options: Any,
+) -> TableStream:
+    r"""The rounds of a file or a directory, read as they are asked for: what `oskaar learn` learns.
+
+    y: the columns of the label; None infers them. options: those of `RoundOptions`. named: rows are cells by name,
+    for the default kernels; False makes numbers of them.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tickets.csv"
+    ...     lines = ["subject,tags", "no invoice,billing", "login fails,login;urgent", "login twice,login;billing"]
+    ...     _ = path.write_text("\n".join(lines))
+    ...     rounds = stream(path, y="tags")
+    ...     [(r.line, r.x["subject"], sorted(r.y)) for r in rounds][1]
+    (3, 'login fails', ['login', 'urgent'])
+    """
+    return TableStream(read(path, format, encoding, decimal=decimal), RoundOptions(y=y, **options), named)
 
 
 class TableStream:
