@@ -281,7 +281,7 @@ def test_later_rows_that_contradict_the_first(tmp_path, capsys):
     assert "line 122: 'n' is 'twelve' and was a number before: --as n=number" in said
     path.write_text("n,y\n" + "".join(f"{i},{i % 4 if i < 110 else i}\n" for i in range(150)))
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
-    assert "'y' has more than 20 different values now" in capsys.readouterr().err
+    assert "line 128: 'y' has more than 20 different values now" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp037"])

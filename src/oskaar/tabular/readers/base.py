@@ -94,6 +94,8 @@ def number_cell(text: str, decimal: str) -> Any:
 
     >>> number_cell("1.234,5", ","), number_cell("3,5", ","), number_cell("1,234,567", "."), number_cell("a,b", ",")
     (1234.5, 3.5, 1234567, 'a,b')
+    >>> number_cell("3,5", "."), number_cell("1.2.3", ",")
+    ('3,5', '1.2.3')
     """
     text = text.strip()
     if _THOUSANDS[decimal].fullmatch(text):
