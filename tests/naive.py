@@ -338,23 +338,29 @@ def unit_rows(rows, Phi):
     return lambda x: [a * min(max(u, min(c)), max(c)) for a, u, c in zip(weights, units(x), seen)]
 
 
-def corrected(G, Phi, U, memory=4096):
+class Corrected:
     """Estimates, each corrected by the errors at the nearest rows before it, with weights by what that has gained."""
-    found, gains, paid, rounds = [], {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0
-    for t, u in enumerate(U):
 
-        def apart(s, u=u):
-            return sum(abs(a - b) for a, b in zip(u, U[s])), -s
+    def __init__(self, U, memory=4096):
+        self.U, self.memory, self.errors = U, memory, []
+        self.gains, self.paid, self.rounds = {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0
 
-        near = sorted(range(max(0, t - memory), t), key=apart)
-        moved = {k: sum((Phi[s] - G[s] for s in near[:k]), np.zeros_like(G[t])) / (k + max(k, 3)) for k in gains}
-        weights = {k: math.exp(-5 + 0.5 * rounds / paid * gains[k]) for k in gains}
+    def __call__(self, g, phi):
+        t = len(self.errors)
+
+        def apart(s):
+            return sum(abs(a - b) for a, b in zip(self.U[t], self.U[s])), -s
+
+        near = sorted(range(max(0, t - self.memory), t), key=apart)
+        moved = {k: sum((self.errors[s] for s in near[:k]), 0 * g) / (k + max(k, 3)) for k in self.gains}
+        weights = {k: math.exp(-5 + 0.5 * self.rounds / self.paid * gain) for k, gain in self.gains.items()}
         total = 1 + sum(weights.values())
-        found.append(G[t] + sum(w / total * moved[k] for k, w in weights.items()))
-        own = np.sum((Phi[t] - G[t]) ** 2)
-        gains = {k: 511 / 512 * gains[k] + own - np.sum((Phi[t] - G[t] - moved[k]) ** 2) for k in gains}
-        paid, rounds = 511 / 512 * paid + own, 511 / 512 * rounds + 1
-    return np.array(found)
+        own = np.sum((phi - g) ** 2)
+        for k in moved:
+            self.gains[k] = 511 / 512 * self.gains[k] + own - np.sum((phi - g - moved[k]) ** 2)
+        self.paid, self.rounds = 511 / 512 * self.paid + own, 511 / 512 * self.rounds + 1
+        self.errors.append(phi - g)
+        return g + sum(w / total * moved[k] for k, w in weights.items())
 
 
 def kernels_in_force(X, taken, Phi=None):
@@ -450,6 +456,7 @@ def mixture_with_experts(
     known=0,
     scored=None,
     parts=False,
+    near=None,
 ):
     """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
@@ -461,6 +468,7 @@ def mixture_with_experts(
     ridge_lams: their lams; None is the same.
     later: the logarithm of the prior weight of restarts after the first.
     scored: g by scores, where the loss has some: the whole and, of three ridge kernels, the second stand so too.
+    near: the features of all rows that are compared for corrections by errors at the nearest; None: no corrections.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
@@ -469,6 +477,7 @@ def mixture_with_experts(
     begins, T = [0, *ends[:-1]], len(ends)
     estimates, weights, shares = np.zeros_like(Phi), [], []
     paid, paid_by, own, judged = np.zeros((T, len(kinds), T)), [], [1.0], []
+    corrected = None if near is None else Corrected(near)
     for t, (lo, hi) in enumerate(zip(begins, ends)):
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
@@ -493,16 +502,17 @@ def mixture_with_experts(
         for (s, i), g in zip(restarts, found):
             paid[s, i, t] = mean_square(Phi[lo:hi], g)
         paid_by.append([mean_square(Phi[lo:hi], g) for g in found[len(restarts) :]])
-        estimates[lo:hi] = whole
+        estimates[lo:hi] = whole if corrected is None else corrected(whole, Phi[lo:hi])
         if judge is not None and static:
-            candidates = [whole]
+            candidates = [whole] if corrected is None else [estimates[lo:hi].copy(), whole]
+            first = len(candidates) - 1
             for name in dict.fromkeys(group):
                 of = [i for i in range(len(group)) if group[i] == name]
                 v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                 candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
-                candidates += [scored(candidates[0][0])[None]]
-                candidates += [scored(candidates[2][0])[None]] if len(of_round) == 3 else []
+                candidates += [scored(candidates[first][0])[None]]
+                candidates += [scored(candidates[first + 2][0])[None]] if len(of_round) == 3 else []
             shares_now = shares_of_groups(len(candidates), judged)
             estimates[lo:hi] = sum(w * g for w, g in zip(shares_now, candidates))
             judged.append([judge(t, g[0], max(t, known)) for g in candidates])
@@ -552,10 +562,10 @@ def ensemble(
             if settings.get("parts"):
                 first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
                 Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
-        G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
         if neighbours and kernel is None and taken[begin] and not settings.get("parts"):
             features = unit_rows(X[: taken[begin]], Phi[: taken[begin]])
-            G = corrected(G, Phi, [features(x) for x in seen])
+            asked["near"] = [features(x) for x in seen]
+        G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
         weights += p[begin:]

@@ -3,9 +3,9 @@ r"""Ensemble: restarts and experts that never restart in one mixture, then chose
     g_t = sum_e p_t(e) g_e(x_t)        over restarts of KAAR, ridge regressions, differences, the last label, the mean
 
 The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
-logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.selection` gives
-groups of experts a share by what their own answers cost, where the squared loss prefers the wrong ones, and
-`learners.neighbours` corrects the estimate by its errors at the nearest rows.
+logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.neighbours` corrects
+the estimate by its errors at the nearest rows, and `learners.selection` gives groups of experts a share by what their
+own answers cost, where the squared loss prefers the wrong ones.
 """
 
 from __future__ import annotations
@@ -143,13 +143,13 @@ class Ensemble(OnlineLearner):
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
         changes = ChangeDetector(self.false_alarms)
         estimator: Any = Mixture(inputs, restarts, experts, weights, True, False, changes)
-        if self.selection and not self.loss.parts:
-            estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
         if self.neighbours and kernels and not self.loss.parts:
             estimator = Neighbours(estimator, nearness(kernels))
+        if self.selection and not self.loss.parts:
+            estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
         return inputs, estimator
 
-    def _selected(self, mixture: Mixture, restarts: str, experts: list[str]) -> SelectedMixture:
+    def _selected(self, mixture: Mixture | Neighbours, restarts: str, experts: list[str]) -> SelectedMixture:
         """With a share for each group: the restarts are in that of their kernel."""
         groups: dict[str, list[int]] = {restarts: [0]}
         for place, group in enumerate(experts, 1):

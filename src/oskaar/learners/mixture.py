@@ -137,6 +137,11 @@ class PendingMixture:
     each: list[Array] = field(default_factory=list)
     """By round, the estimates (K, n, p) of the experts."""
 
+    @property
+    def mixture(self) -> PendingMixture:
+        """Itself: corrected ones have one inside."""
+        return self
+
 
 @saved("estimator/mixture")
 class Mixture:

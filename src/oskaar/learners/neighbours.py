@@ -10,7 +10,7 @@ gain_k is what |phi - g - c_k|^2 was less than |phi - g|^2 so far, eta is 0.5 ov
 round counts 511/512 as much as the one after it. Distances are sum_j a_j |u_j - u'_j|, of features in the units of
 the rows and with the weight that each has in the rough kernel (`kernels.relevance`). Of rows at the same distance
 the latest comes first. Rows of long ago are forgotten.
-Equivalent to tests/naive.py::corrected.
+Equivalent to tests/naive.py::Corrected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.kernels.standardised import Mapped
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture
+from oskaar.learners.mixture import Mixture, PendingMixture
 from oskaar.losses import Space
 from oskaar.rows import dense_part
 from oskaar.saved import saved
@@ -48,15 +48,20 @@ MEMORY, NUMBERS = 4096, 2**18
 
 @dataclass
 class PendingCorrection:
-    """Rounds to come: those of the inner estimator, features U, corrections (C, rows, p), and the estimates."""
+    """Rounds to come: those of the mixture, features U, corrections (C, rows, p), and the estimates."""
 
-    inner: Any
+    inner: PendingMixture
     U: Array
     corrections: Array
     G: Array
     errors: Array | None = None
-    """Those of the inner estimator (rows, p), once labels are observed; `accounts` are those after them."""
+    """Those of the mixture (rows, p), once labels are observed; `accounts` are those after them."""
     accounts: Accounts | None = None
+
+    @property
+    def mixture(self) -> PendingMixture:
+        """Those of the mixture, without corrections."""
+        return self.inner
 
 
 @saved("estimator/neighbours-accounts")
@@ -91,58 +96,52 @@ class Accounts:
 
 @saved("estimator/neighbours")
 class Neighbours:
-    """An estimator: another one, corrected. For rounds of one row.
+    """An estimator: a mixture, corrected. For rounds of one row.
 
     near: a kernel on mapped features; the rows that it is on at last are compared.
     """
 
-    def __init__(self, inner: Any, near: Mapped) -> None:
-        self.inner, self.near = inner, near
+    def __init__(self, mixture: Mixture, near: Mapped) -> None:
+        self.mixture, self.near = mixture, near
         self.memory = max(1, min(MEMORY, NUMBERS // max(1, near.width)))
         self.U, self.errors = Growing(near.width), Growing(0)
         self.accounts, self.rounds = Accounts(), 0
 
     @property
-    def mixture(self) -> Mixture:
-        """The mixture that is corrected."""
-        mixture: Mixture = self.inner.mixture
-        return mixture
-
-    @property
     def advice(self) -> str:
         """What to do when memory ends."""
-        return str(self.inner.advice)
+        return self.mixture.advice
 
     @property
     def room(self) -> int:
-        """As many rows as the inner estimator takes."""
-        return int(self.inner.room)
+        """As many rows as the mixture takes."""
+        return self.mixture.room
 
     @property
     def operations(self) -> int:
-        """Those of the inner estimator, and the distances."""
-        return int(self.inner.operations) + self.U.shape[0] * self.U.shape[1]
+        """Those of the mixture, and the distances."""
+        return self.mixture.operations + self.U.shape[0] * self.U.shape[1]
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
         n, width = self.U.shape[0], self.U.shape[1] + self.errors.shape[1]
-        return int(self.inner.growth(rows)) + 8 * width * (rows + min(n, self.memory))
+        return self.mixture.growth(rows) + 8 * width * (rows + min(n, self.memory))
 
     def forecast(self, block: Block, space: Space) -> PendingCorrection:
         """One round."""
-        inner, U = self.inner.forecast(block, space), self._features(block)
+        inner, U = self.mixture.forecast(block, space), self._features(block)
         C = self._corrections(U, np.zeros((0, inner.G.shape[1])))
         return PendingCorrection(inner, U, C, _corrected(inner.G, C, self.accounts.weights[None]))
 
     def observe(self, pending: PendingCorrection, labels: Labels) -> PendingCorrection:
         """The label of a round."""
-        pending.inner = self.inner.observe(pending.inner, labels)
+        pending.inner = self.mixture.observe(pending.inner, labels)
         self._charge(pending, labels)
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingCorrection:
         """Several rounds: neighbours may be among those before."""
-        inner, U = self.inner.forecast_chunk(block, labels), self._features(block)
+        inner, U = self.mixture.forecast_chunk(block, labels), self._features(block)
         C = self._corrections(U, labels.Phi - fit_columns(inner.G, labels.Phi.shape[1]))
         pending = PendingCorrection(inner, U, C, inner.G)
         pending.G = _corrected(inner.G, C, self._charge(pending, labels))
@@ -152,7 +151,7 @@ class Neighbours:
         """Learn rounds that were observed."""
         assert pending.errors is not None
         assert pending.accounts is not None
-        self.inner.commit(pending.inner)
+        self.mixture.commit(pending.inner)
         self.U.append(pending.U)
         self.errors.append(pending.errors)
         self.accounts, self.rounds = pending.accounts, self.rounds + len(pending.U)
@@ -163,14 +162,14 @@ class Neighbours:
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One round after the other, all from the present state."""
-        G, U = self.inner.each(block, ends, space), self._features(block)
+        G, U = self.mixture.each(block, ends, space), self._features(block)
         none = np.zeros((0, G.shape[1]))
         C = np.concatenate([self._corrections(U[i : i + 1], none) for i in range(block.n)], axis=1)
         return _corrected(G, C, self.accounts.weights[None])
 
     def effective_dimension(self, probes: int | None = None) -> float:
-        """That of the inner estimator."""
-        return float(self.inner.effective_dimension(probes))
+        """That of the mixture."""
+        return self.mixture.effective_dimension(probes)
 
     def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
         """None: no theorem is known of it."""
@@ -178,7 +177,7 @@ class Neighbours:
 
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
         """Refuse an estimator from a file that cannot have seen these rounds."""
-        self.inner.check_state(inputs, space, rounds)
+        self.mixture.check_state(inputs, space, rounds)
         state.require_kind(self.accounts, Accounts, "the accounts")
         state.require(np.shape(self.accounts.gains) == NEAREST.shape, "a gain for each correction")
         state.require_number(self.accounts.paid, "what was paid")

@@ -23,6 +23,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Mixture, PendingMixture
+from oskaar.learners.neighbours import Neighbours, PendingCorrection
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
 
@@ -77,7 +78,7 @@ class Selection:
 class PendingSelection:
     """Rounds to come: those of the mixture, candidates (C, rows, p), the estimate, and the selection after them."""
 
-    inner: PendingMixture
+    inner: Any
     candidates: Array
     G: Array
     selection: Selection
@@ -87,54 +88,67 @@ class PendingSelection:
 class SelectedMixture:
     """An estimator: a mixture and each of its groups of experts, with shares by what their own answers cost.
 
+    inner: the mixture, or one that is corrected (`learners.neighbours`): then the whole comes first as corrected, and
+        stands without that too.
     groups: places in each group; 0 is all restarts together, 1, 2, ... are the experts that are always there.
-    scored: candidates that also stand as what scores can say of them (`Loss.scored`); 0 is the whole.
+    scored: of the mixture (0) and its groups (1, 2, ...), those that also stand as what scores can say of them
+        (`Loss.scored`).
     For rounds of one row.
     """
 
-    def __init__(self, mixture: Mixture, groups: list[list[int]], loss: Loss, scored: list[int]) -> None:
-        self.mixture, self.groups, self.loss, self.scored = mixture, groups, loss, scored
-        self.selection = Selection(1 + len(groups) + len(scored))
+    def __init__(self, inner: Mixture | Neighbours, groups: list[list[int]], loss: Loss, scored: list[int]) -> None:
+        self.inner, self.groups, self.loss, self.scored = inner, groups, loss, scored
+        self.selection = Selection(self._count)
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture inside."""
+        return self.inner.mixture
+
+    @property
+    def _count(self) -> int:
+        """How many candidates there are."""
+        return 1 + (self.inner is not self.mixture) + len(self.groups) + len(self.scored)
 
     @property
     def advice(self) -> str:
         """What to do when memory ends."""
-        return self.mixture.advice
+        return self.inner.advice
 
     @property
     def room(self) -> int:
         """As many rows as the mixture takes."""
-        return self.mixture.room
+        return self.inner.room
 
     @property
     def operations(self) -> int:
         """Those of the mixture."""
-        return self.mixture.operations
+        return self.inner.operations
 
     def growth(self, rows: int) -> int:
         """What the mixture takes."""
-        return self.mixture.growth(rows)
+        return self.inner.growth(rows)
 
     def forecast(self, block: Block, space: Space) -> PendingSelection:
-        inner = self.mixture.forecast(block, space)
+        inner = self.inner.forecast(block, space)
         candidates = self._candidates(inner)
         return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
 
     def observe(self, pending: PendingSelection, labels: Labels) -> PendingSelection:
         """Judge the candidates of a round."""
-        self.mixture.observe(pending.inner, labels)
+        self.inner.observe(pending.inner, labels)
         pending.selection = self.selection.updated(self._losses(pending.candidates, labels)[0])
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingSelection:
-        inner = self.mixture.forecast_chunk(block, labels)
+        inner = self.inner.forecast_chunk(block, labels)
         candidates = self._candidates(inner)
         shares, after = self.selection.after(self._losses(candidates, labels))
         return PendingSelection(inner, candidates, _mean(shares, candidates), after)
 
     def commit(self, pending: PendingSelection) -> None:
         """Learn rounds that were observed."""
-        self.mixture.commit(pending.inner)
+        self.inner.commit(pending.inner)
         self.selection = pending.selection
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
@@ -151,21 +165,23 @@ class SelectedMixture:
 
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
         """Refuse a selection from a file that is not among these groups."""
-        state.require_kind(self.mixture, Mixture, "the mixture")
-        self.mixture.check_state(inputs, space, rounds)
+        state.require_kind(self.inner, (Mixture, Neighbours), "the mixture")
+        self.inner.check_state(inputs, space, rounds)
         state.require_kind(self.selection, Selection, "the selection")
         count = len(self.selection.sums) if np.isfinite(self.selection.largest) else 0
-        state.require(count == 1 + len(self.groups) + len(self.scored), "a share for each group")
+        state.require(count == self._count, "a share for each group")
 
-    def _candidates(self, inner: PendingMixture) -> Array:
+    def _candidates(self, pending: PendingMixture | PendingCorrection) -> Array:
         """Estimates (C, rows, p): of the whole, of each group, and of some of them by scores."""
+        inner = pending.mixture
         p = max(self.loss.p if self.scored else 0, *(G.shape[-1] for G in (*inner.means, *inner.each)))
         restarts = np.concatenate([fit_columns(G, p) for G in inner.means])
         experts = np.concatenate([fit_columns(E, p) for E in inner.each], axis=1)
         members = np.concatenate([restarts[None], experts])
         found = _means(self._within(np.array(inner.logs)), members)
         scores: list[Any] = [self.loss.scored(found[i]) for i in self.scored]
-        return np.concatenate([found, *(G[None] for G in scores)]) if scores else found
+        corrected = [] if inner is pending else [fit_columns(pending.G, found.shape[2])]
+        return np.concatenate([*(G[None] for G in corrected), found, *(G[None] for G in scores)])
 
     def _within(self, logs: Array) -> Array:
         """The weights (1 + groups, rounds, members) of all members, and of those of each group among themselves."""
