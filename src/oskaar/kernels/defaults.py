@@ -84,17 +84,14 @@ def default_kernels(
 
 
 def nearness(kernels: dict[str, Kernel]) -> Scaled:
-    """exp(-sum_j a_j |u_j - u'_j|) of the rough default kernel alone, on numbers.
+    """exp(-sum_j a_j |u_j - u'_j|) of the rough default kernel alone, on rows of numbers.
 
     >>> nearness(default_kernels(np.array([[0.0], [2.0]]))).innermost([[2.0], [7.0]])
     array([[1.],
            [1.]])
     """
-    kernel: Any = kernels["numbers"] if "numbers" in kernels else kernels["rough"]
-    while not isinstance(kernel, Scaled):
-        kernel = kernel.left if hasattr(kernel, "left") else kernel.kernel
-    rough: Any = kernel.kernel
-    return Scaled(rough.left, kernel.centres, kernel.scales)
+    scaled: Any = _without_intercept(kernels["rough"])
+    return Scaled(scaled.kernel.left, scaled.centres, scaled.scales)
 
 
 def _without_intercept(kernel: Any) -> Kernel:

@@ -25,12 +25,13 @@ from oskaar.inputs import Inputs
 from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
+from oskaar.learners.estimators import Estimator
 from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.neighbours import Neighbours
 from oskaar.learners.reading import FIRST, Reading
-from oskaar.learners.relearning import Relearning
+from oskaar.learners.relearning import KeptRounds, Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
@@ -57,11 +58,11 @@ ETA = 0.5
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
 
-EXACT, EXACT_PARTS = 1024, 128
-"""Rows at which kernels are replaced by features; of parts fewer, since a round has many rows."""
+EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 128
+"""Rows at which kernels are replaced by features; fewer with text, which takes longer to compare, and of parts."""
 
 BUDGET, SMALLER = 512, 4
-"""Inputs in the dictionaries of kernels by then, and how many times fewer restarts of rounds of parts have."""
+"""Inputs in the dictionaries of kernels by then; so many times fewer for restarts of parts, and most with text."""
 
 WINDOW = 512
 """Rows of the restarts by then."""
@@ -80,7 +81,7 @@ class Ensemble(OnlineLearner):
     experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
         differences, last label and mean. They have the same loss and have seen nothing.
     selection: whether groups of experts also get a share by what their own answers cost.
-    neighbours: whether estimates are corrected by the errors at the nearest rows, where rows have numbers and no
+    neighbours: whether estimates are corrected by the errors at the nearest rows, where rows are numbers and no
         kernel is given.
     eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, no selection and no
         neighbours, `certificate()` has a surrogate bound.
@@ -133,21 +134,26 @@ class Ensemble(OnlineLearner):
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
-        if reading.rows < self._exact:
+        exact = min(self._exact, EXACT_MIXED) if reading.mixed else self._exact
+        if reading.rows < exact:
             inputs, restarts, maps = self._on_kernels(asked, names[0], reading.schema)
         else:
             inputs, restarts, maps = self._on_features(asked, reading)
-        experts = self._experts(inputs, restarts, reading, maps, names, 2 * self._exact)
+        experts = self._experts(inputs, restarts, reading, maps, names, 2 * exact)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
         changes = ChangeDetector(self.false_alarms)
         estimator: Any = Mixture(inputs, restarts, experts, weights, True, False, changes)
-        if self.neighbours and kernels and not self.loss.parts:
+        if self.neighbours and kernels and not reading.mixed and not self.loss.parts:
             estimator = Neighbours(estimator, nearness(kernels))
         if self.selection and not self.loss.parts:
             estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
         return inputs, estimator
+
+    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | None:
+        """None once rows are on features, which stay."""
+        return None if self._mixture.restarts.window is not None else super()._made_of(kept)
 
     def _selected(self, mixture: Mixture | Neighbours, restarts: str, experts: list[str]) -> SelectedMixture:
         """With a share for each group: the restarts are in that of their kernel."""
@@ -178,10 +184,13 @@ class Ensemble(OnlineLearner):
         few = reading.columns is not None and reading.columns <= MOST_COLUMNS
         if few and self.kernel is None and not reading.kernels:
             return [UnitColumns(2 * MOST_COLUMNS)]
-        sizes = [self._budget for _ in asked]
-        if self.loss.parts and len(asked) > 1:
-            sizes[0] = max(1, self._budget // SMALLER)
-        return [Nystrom(kernel, size, ridge=min(LAMS)) for kernel, size in zip(asked, sizes, strict=True)]
+        smaller = max(1, self._budget // SMALLER)
+        sizes = dict.fromkeys(reading.kernels or ("kernel",), smaller if reading.mixed else self._budget)
+        if self.loss.parts and reading.kernels:
+            sizes["smooth"] = smaller
+        if reading.mixed:
+            sizes["rough"] = self._budget
+        return [Nystrom(k, size, ridge=min(LAMS)) for k, size in zip(asked, sizes.values(), strict=False)]
 
     def _experts(
         self,

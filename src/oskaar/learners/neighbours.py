@@ -30,7 +30,6 @@ from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Mixture, PendingMixture
 from oskaar.losses import Space
-from oskaar.rows import dense_part
 from oskaar.saved import saved
 
 NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
@@ -188,7 +187,7 @@ class Neighbours:
         state.require(self.U.shape[1] == self.near.width, "features must fit")
 
     def _features(self, block: Block) -> Array:
-        return self.near.innermost(dense_part(block.rows))
+        return self.near.innermost(block.rows)
 
     def _corrections(self, U: Array, errors: Array) -> Array:
         """c_k (C, rows, p) of rows in turn, the errors of which are known, but for the last."""

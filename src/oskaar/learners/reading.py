@@ -40,9 +40,17 @@ class Reading:
         return next(iter(self.kernels.values()), None)
 
     @property
+    def mixed(self) -> bool:
+        """Whether rows have numbers and text."""
+        return isinstance(self.encoded, MixedRows)
+
+    @property
     def relevant(self) -> dict[str, Kernel]:
-        """The default kernels, of which the rough one has learned from the labels how much each feature matters."""
-        if not self.kernels or self.labels is None:
+        """The default kernels, of which the rough one has learned from the labels how much each feature matters.
+
+        Not with text beside the numbers: what text explains is mistaken for what numbers do.
+        """
+        if not self.kernels or self.labels is None or self.mixed:
             return self.kernels
         return default_kernels(self.encoded, _fixed(self.schema), self.features, self.labels.Phi)
 
