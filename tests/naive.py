@@ -553,7 +553,8 @@ def ensemble(
         asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 2.0)
         if taken[begin] >= exact:
             first = max(1, budget // 4) if settings.get("parts") else budget
-            sizes = [first, None, budget] if len(Ks) == 3 else [None if columns else budget]
+            alone = max(1, budget // 2) if settings.get("parts") else budget
+            sizes = [first, None, budget] if len(Ks) == 3 else [None if columns else alone]
             found = [
                 [K] * (last + 1) if m is None else dictionary_grams(k, seen, ends[: last + 1], m, 2 * exact, draws)
                 for k, K, m in zip(kernels, Ks, sizes)

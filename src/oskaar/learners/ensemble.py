@@ -186,8 +186,8 @@ class Ensemble(OnlineLearner):
             return [UnitColumns(2 * MOST_COLUMNS)]
         smaller = max(1, self._budget // SMALLER)
         sizes = dict.fromkeys(reading.kernels or ("kernel",), smaller if reading.mixed else self._budget)
-        if self.loss.parts and reading.kernels:
-            sizes["smooth"] = smaller
+        if self.loss.parts:
+            sizes |= {"smooth": smaller} if reading.kernels else {"kernel": max(1, self._budget // 2)}
         if reading.mixed:
             sizes["rough"] = self._budget
         return [Nystrom(k, size, ridge=min(LAMS)) for k, size in zip(asked, sizes.values(), strict=False)]
