@@ -35,7 +35,7 @@ TOTAL, UNIFORM, PASSES = 1.5, 0.1, 3
 RELEVANCE_LAM = 0.5
 """Of the regression that tells how much each feature matters."""
 
-MOST_ROWS, MOST_POINTS = 512, 128
+MOST_ROWS, MOST_POINTS = 256, 64
 """At most so many rows are regressed on, and at most at so many the derivative is taken, evenly spaced."""
 
 FLAT = 1e-9
