@@ -48,6 +48,7 @@ class Mapped(Kernel):
     def innermost(self, X: Rows) -> Array:
         """The rows that the kernel is on at last, where it is on mapped rows itself.
 
+        >>> from oskaar.kernels import Linear
         >>> Within(Scaled(Linear(), (1.0,), (2.0,)), (0.0,), (9.0,)).innermost([[5.0], [99.0]])
         array([[2.],
                [4.]])
@@ -78,6 +79,7 @@ class Mapped(Kernel):
 class Scaled(Mapped):
     """Another kernel on (x - centre) / scale, each feature cut off at -5 and 5.
 
+    >>> from oskaar.kernels import Linear
     >>> Scaled(Linear(), (1.0, 0.0), (1.0, 10.0))([[2.0, 20.0]], [[4.0, 4000.0]])
     array([[13.]])
     """
@@ -110,6 +112,7 @@ class Scaled(Mapped):
 class Within(Mapped):
     """Another kernel on rows whose features are cut off at these lowest and highest values: beyond, nothing changes.
 
+    >>> from oskaar.kernels import Linear
     >>> Within(Linear(), (0.0, 0.0), (2.0, 10.0))([[1.0, 20.0]], [[7.0, 1.0]])
     array([[12.]])
     """
