@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from oskaar import state
 from oskaar.arrays import Array, Growing, fit_columns
@@ -191,6 +190,8 @@ class Neighbours:
 
     def _corrections(self, U: Array, errors: Array) -> Array:
         """c_k (C, rows, p) of rows in turn, the errors of which are known, but for the last."""
+        from scipy.spatial.distance import cdist  # slow to load
+
         n, p = self.U.shape[0], max(self.errors.shape[1], errors.shape[1])
         known = np.concatenate([self.U.view, U])
         wrong = np.concatenate([fit_columns(self.errors.view, p), fit_columns(errors, p)])
