@@ -71,6 +71,7 @@ def test_site(tmp_path):
     every_public_name_is_described(texts)
 
 
+@pytest.mark.slow
 def test_a_site_of_few_pages(tmp_path):
     """conf.py, its extensions and the theme, with a page of a module and three of text, which link to each other."""
     copied(tmp_path, "*.md")

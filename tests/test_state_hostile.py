@@ -465,6 +465,7 @@ def test_files_at_random(count):
     assert became <= {"refused", "OSKAAR", "SALAMI"}
 
 
+@pytest.mark.slow
 def test_large_learners_load():
     """Limits grow with the file: many classes, names and tickets, and a young learner whose arrays are mostly 0."""
     n = 20_000

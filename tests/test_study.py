@@ -200,6 +200,7 @@ def test_a_process_that_dies_is_a_failure(tmp_path):
     assert load(path_of(spec))["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_goes_on_without_failures(tmp_path):
     options = Options(("synthetic-class-still",), ("repeat-last", "majority", "best constant"), 20, results=tmp_path)
 
