@@ -266,14 +266,8 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
 # ------------------------------------------------------------------ default kernels, and the ensemble
 
 
-def unit_kernels(rows, Phi=None):
-    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear and rough,
-
-    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1 and exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1.
-
-    a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of
-    its size for a deviation.
-    """
+def units_of(rows, Phi=None):
+    """x in units of these rows, what is cut off at their edges, and the weights of features in the rough kernel."""
     d = len(rows[0])
     columns = [[row[j] for row in rows] for j in range(d)]
     means = [sum(c) / len(c) for c in columns]
@@ -289,7 +283,18 @@ def unit_kernels(rows, Phi=None):
     def cut(u):
         return [min(max(v, min(c)), max(c)) for v, c in zip(u, seen)]
 
-    weights = [1.5 / d] * d if Phi is None else relevance(np.array(seen).T, Phi)
+    return units, cut, [1.5 / d] * d if Phi is None else relevance(np.array(seen).T, Phi)
+
+
+def unit_kernels(rows, Phi=None):
+    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear and rough,
+
+    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1 and exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1.
+
+    a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of
+    its size for a deviation.
+    """
+    d, (units, cut, weights) = len(rows[0]), units_of(rows, Phi)
 
     def rough(u, v):
         return math.exp(-sum(a * abs(s - t) for a, s, t in zip(weights, cut(u), cut(v))))
@@ -324,18 +329,8 @@ def scales_taken(ends, first=4, last=512, at_once=64):
 
 def unit_rows(rows, Phi):
     """The features that the rough kernel compares, a_j u_j cut off at the edges of these rows, as a function of x."""
-    d = len(rows[0])
-    columns = [[row[j] for row in rows] for j in range(d)]
-    means = [sum(c) / len(c) for c in columns]
-    spreads = [(sum((v - m) ** 2 for v in c) / len(c)) ** 0.5 for c, m in zip(columns, means)]
-    spreads = [max(s, 1e-9 * max(max(abs(v) for v in c), 2.0**-511)) for s, c in zip(spreads, columns)]
-
-    def units(x):
-        return [min(5.0, max(-5.0, (v - m) / s)) for v, m, s in zip(x, means, spreads)]
-
-    seen = [[units(row)[j] for row in rows] for j in range(d)]
-    weights = relevance(np.array(seen).T, Phi)
-    return lambda x: [a * min(max(u, min(c)), max(c)) for a, u, c in zip(weights, units(x), seen)]
+    units, cut, weights = units_of(rows, Phi)
+    return lambda x: [a * u for a, u in zip(weights, cut(units(tuple(x))))]
 
 
 class Corrected:

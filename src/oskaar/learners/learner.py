@@ -419,8 +419,14 @@ class OnlineLearner(Confidence, Predictor):
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
         if unchanged and not reading.kernels and kept.rows < self._relearning.last:
             return None
-        labels = Labels(self.loss, self._space, kept.ys, np.array(kept.ends))
-        return self._assemble(replace(reading, labels=labels, rows=kept.rows, columns=columns))
+        return self._assemble(
+            replace(
+                reading,
+                targets=lambda: Labels(self.loss, self._space, kept.ys, kept.ends).Phi,
+                rows=kept.rows,
+                columns=columns,
+            )
+        )
 
     def _take(self, advance: Advance) -> None:
         """Write down what was learned again; an estimator that has learned all takes over."""

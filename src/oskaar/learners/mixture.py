@@ -67,7 +67,7 @@ class Weights:
     @property
     def rate(self) -> float:
         """eta, or eta over the mean loss."""
-        return self.eta * self.rounds / max(self.paid, LEAST * self.rounds) if self.scaled else self.eta
+        return scaled_rate(self.eta, self.paid, self.rounds) if self.scaled else self.eta
 
     def logs(self, births: Any) -> tuple[Array, Array]:
         """Logarithms of the weights of restarts (J, S) and of experts (K,), but for a constant."""
@@ -335,6 +335,15 @@ class Mixture:
             return E
         inside: Array = E / np.maximum(norms, 1.0)[..., None]
         return inside
+
+
+def scaled_rate(eta: float, paid: float, rounds: float) -> float:
+    """eta over the mean loss of so many rounds.
+
+    >>> scaled_rate(0.5, paid=20.0, rounds=10)
+    0.25
+    """
+    return eta * rounds / max(paid, LEAST * rounds)
 
 
 def softmax(logs: Array) -> tuple[Array, float]:

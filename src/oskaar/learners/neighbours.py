@@ -15,7 +15,6 @@ Equivalent to tests/naive.py::Corrected.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.kernels.standardised import Mapped
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture, PendingMixture
+from oskaar.learners.mixture import Mixture, PendingMixture, scaled_rate, softmax
 from oskaar.losses import Space
 from oskaar.saved import saved
 
@@ -37,8 +36,8 @@ NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
 PRIOR, ETA = -5.0, 0.5
 """The logarithm of the prior weight of a correction, and the rate over the mean loss."""
 
-KEPT, LEAST = 1 - 1 / 512, 1e-12
-"""What is kept of the accounts at each round, and the least mean loss that is told from 0."""
+KEPT = 1 - 1 / 512
+"""What is kept of the accounts at each round."""
 
 MEMORY, NUMBERS = 4096, 2**18
 """At most so many rows are remembered, and fewer where they would have more numbers."""
@@ -48,18 +47,13 @@ MEMORY, NUMBERS = 4096, 2**18
 class PendingCorrection:
     """Rounds to come: those of the mixture, features U, corrections (C, rows, p), and the estimates."""
 
-    inner: PendingMixture
+    mixture: PendingMixture
     U: Array
     corrections: Array
     G: Array
     errors: Array | None = None
     """Those of the mixture (rows, p), once labels are observed; `accounts` are those after them."""
     accounts: Accounts | None = None
-
-    @property
-    def mixture(self) -> PendingMixture:
-        """Those of the mixture, without corrections."""
-        return self.inner
 
 
 @saved("estimator/neighbours-accounts")
@@ -81,11 +75,8 @@ class Accounts:
     @property
     def weights(self) -> Array:
         """w_k (C,) in the next round (2)."""
-        logs = PRIOR + ETA * self.rounds / max(self.paid, LEAST * self.rounds) * self.gains
-        most = max(0.0, float(logs.max()))
-        weights = np.exp(logs - most)
-        shares: Array = weights / (math.exp(-most) + weights.sum())
-        return shares
+        logs = PRIOR + scaled_rate(ETA, self.paid, self.rounds) * self.gains
+        return softmax(np.append(0.0, logs))[0][1:]
 
     def after(self, gained: Array, paid: float) -> Accounts:
         """After a round with these gains (C,)."""
@@ -103,7 +94,7 @@ class Neighbours:
         self.mixture, self.near = mixture, near
         self.memory = max(1, min(MEMORY, NUMBERS // max(1, near.width)))
         self.U, self.errors = Growing(near.width), Growing(0)
-        self.accounts, self.rounds = Accounts(), 0
+        self.accounts = Accounts()
 
     @property
     def advice(self) -> str:
@@ -128,19 +119,19 @@ class Neighbours:
     def forecast(self, block: Block, space: Space) -> PendingCorrection:
         """One round."""
         inner, U = self.mixture.forecast(block, space), self._features(block)
-        C = self._corrections(U, np.zeros((0, inner.G.shape[1])))
+        C = self._corrections(U, inner.G.shape[1])
         return PendingCorrection(inner, U, C, _corrected(inner.G, C, self.accounts.weights[None]))
 
     def observe(self, pending: PendingCorrection, labels: Labels) -> PendingCorrection:
         """The label of a round."""
-        pending.inner = self.mixture.observe(pending.inner, labels)
+        pending.mixture = self.mixture.observe(pending.mixture, labels)
         self._charge(pending, labels)
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingCorrection:
         """Several rounds: neighbours may be among those before."""
         inner, U = self.mixture.forecast_chunk(block, labels), self._features(block)
-        C = self._corrections(U, labels.Phi - fit_columns(inner.G, labels.Phi.shape[1]))
+        C = self._corrections_in_turn(U, labels.Phi - fit_columns(inner.G, labels.Phi.shape[1]))
         pending = PendingCorrection(inner, U, C, inner.G)
         pending.G = _corrected(inner.G, C, self._charge(pending, labels))
         return pending
@@ -149,10 +140,10 @@ class Neighbours:
         """Learn rounds that were observed."""
         assert pending.errors is not None
         assert pending.accounts is not None
-        self.mixture.commit(pending.inner)
+        self.mixture.commit(pending.mixture)
         self.U.append(pending.U)
         self.errors.append(pending.errors)
-        self.accounts, self.rounds = pending.accounts, self.rounds + len(pending.U)
+        self.accounts = pending.accounts
         if self.U.shape[0] >= 2 * self.memory:
             late = self.U.shape[0] - self.memory
             self.U.drop(late)
@@ -160,10 +151,8 @@ class Neighbours:
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One round after the other, all from the present state."""
-        G, U = self.mixture.each(block, ends, space), self._features(block)
-        none = np.zeros((0, G.shape[1]))
-        C = np.concatenate([self._corrections(U[i : i + 1], none) for i in range(block.n)], axis=1)
-        return _corrected(G, C, self.accounts.weights[None])
+        G = self.mixture.each(block, ends, space)
+        return _corrected(G, self._corrections(self._features(block), G.shape[1]), self.accounts.weights[None])
 
     def effective_dimension(self, probes: int | None = None) -> float:
         """That of the mixture."""
@@ -180,7 +169,6 @@ class Neighbours:
         state.require(np.shape(self.accounts.gains) == NEAREST.shape, "a gain for each correction")
         state.require_number(self.accounts.paid, "what was paid")
         state.require_number(self.accounts.rounds, "rounds", above=0.0)
-        state.require(self.rounds == rounds, "the corrections must be of as many rounds")
         kept = min(rounds, self.memory)
         state.require(kept <= self.U.shape[0] == self.errors.shape[0] <= rounds, "an error for each row")
         state.require(self.U.shape[1] == self.near.width, "features must fit")
@@ -188,23 +176,26 @@ class Neighbours:
     def _features(self, block: Block) -> Array:
         return self.near.innermost(block.rows)
 
-    def _corrections(self, U: Array, errors: Array) -> Array:
-        """c_k (C, rows, p) of rows in turn, the errors of which are known, but for the last."""
-        from scipy.spatial.distance import cdist  # slow to load
+    def _corrections(self, U: Array, p: int) -> Array:
+        """c_k (C, rows, p or more) of rows each of which may come next."""
+        errors = fit_columns(self.errors.view[-self.memory :], max(p, self.errors.shape[1]))
+        found = [_of_nearest(distances, errors) for distances in _distances(U, self.U.view[-self.memory :])]
+        return np.stack(found, axis=1)
 
-        n, p = self.U.shape[0], max(self.errors.shape[1], errors.shape[1])
-        known = np.concatenate([self.U.view, U])
-        wrong = np.concatenate([fit_columns(self.errors.view, p), fit_columns(errors, p)])
-        C = np.zeros((len(NEAREST), len(U), p))
-        first = max(n - self.memory, 0)
-        for i, distances in enumerate(cdist(U, known[first:], "cityblock")):
-            lo, hi = max(n + i - self.memory, 0), n + i
-            C[:, i] = _of_nearest(distances[lo - first : hi - first], wrong[lo:hi])
-        return C
+    def _corrections_in_turn(self, U: Array, errors: Array) -> Array:
+        """c_k (C, rows, p) of rows that come one after the other with these errors (rows, p)."""
+        known = np.concatenate([self.U.view[-self.memory :], U])
+        wrong = np.concatenate([fit_columns(self.errors.view[-self.memory :], errors.shape[1]), errors])
+        before = len(known) - len(U)
+        found = []
+        for i, distances in enumerate(_distances(U, known)):
+            past = slice(max(before + i - self.memory, 0), before + i)
+            found.append(_of_nearest(distances[past], wrong[past]))
+        return np.stack(found, axis=1)
 
     def _charge(self, pending: PendingCorrection, labels: Labels) -> Array:
         """What the corrections of some rounds have gained; their weights (rounds, C)."""
-        G = fit_columns(pending.inner.G, labels.Phi.shape[1])
+        G = fit_columns(pending.mixture.G, labels.Phi.shape[1])
         pending.errors, paid = labels.Phi - G, labels.surrogate_losses(G)
         corrections = fit_columns(pending.corrections, G.shape[1])
         gained = np.stack([paid - labels.surrogate_losses(G + c) for c in corrections], axis=1)
@@ -214,6 +205,13 @@ class Neighbours:
             accounts = accounts.after(mine, own)
         pending.accounts = accounts
         return np.array(weights)
+
+
+def _distances(U: Array, known: Array) -> Array:
+    from scipy.spatial.distance import cdist  # slow to load
+
+    distances: Array = cdist(U, known, "cityblock")
+    return distances
 
 
 def _of_nearest(distances: Array, errors: Array) -> Array:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Rows
+from oskaar.arrays import Array, Rows
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import Kernel, default_kernels
-from oskaar.learners.labels import Labels
 from oskaar.rows import MixedRows
 from oskaar.schema import Schema
 
@@ -22,7 +22,8 @@ FIRST = 4
 class Reading:
     """A schema, and the default kernels by name; none before there are units, and for rows that have none.
 
-    features: as how many features the numbers of a row count; encoded: the rows as numbers, and labels: theirs.
+    features: as how many features the numbers of a row count; encoded: the rows as numbers.
+    targets: makes phi of their labels.
     rows: how many rows it is of; columns: how many columns sparse rows have by then.
     """
 
@@ -30,7 +31,7 @@ class Reading:
     kernels: dict[str, Kernel] = field(default_factory=dict)
     features: int | None = None
     encoded: Rows = None
-    labels: Labels | None = None
+    targets: Callable[[], Array] | None = None
     rows: int = 0
     columns: int | None = None
 
@@ -50,9 +51,9 @@ class Reading:
 
         Not with text beside the numbers: what text explains is mistaken for what numbers do.
         """
-        if not self.kernels or self.labels is None or self.mixed:
+        if not self.kernels or self.targets is None or self.mixed:
             return self.kernels
-        return default_kernels(self.encoded, _fixed(self.schema), self.features, self.labels.Phi)
+        return default_kernels(self.encoded, _fixed(self.schema), self.features, self.targets())
 
 
 def can_change(block: Block) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from river import base
 
-from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import F1, SubsetLoss, ZeroOne
 from oskaar.river.common import (
@@ -23,9 +22,6 @@ from oskaar.river.common import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-BUDGET, LAM = 256, 0.1
-"""The default learner: constant cost and memory."""
 
 
 class Classifier(LearnerWrapper, base.MiniBatchClassifier):
@@ -47,9 +43,7 @@ class Classifier(LearnerWrapper, base.MiniBatchClassifier):
 
     def __init__(self, learner: OnlineLearner | None = None) -> None:
         self.learner = learner
-        self._inner: OnlineLearner = started(
-            OSKAAR(ZeroOne(), lam=LAM, budget=BUDGET) if learner is None else learner
-        )
+        self._inner: OnlineLearner = started(learner, ZeroOne())
 
     def learn_one(self, x: dict[base.typing.FeatureName, Any], y: base.typing.ClfTarget) -> None:
         """Learn that the class of x was y."""
@@ -110,9 +104,7 @@ class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
     def __init__(self, learner: OnlineLearner | None = None, labels: list[Any] | None = None) -> None:
         self.learner, self.labels = learner, labels
         self._names: list[Any] | None = as_names(labels, "labels")
-        self._inner: OnlineLearner = started(
-            OSKAAR(F1(self._names), lam=LAM, budget=BUDGET) if learner is None else learner
-        )
+        self._inner: OnlineLearner = started(learner, F1(self._names))
         loss = self._inner.loss
         if not isinstance(loss, SubsetLoss):
             raise ValueError(f"{loss!r} is not a loss on sets of labels: use losses.F1, Jaccard or SubsetHamming.")

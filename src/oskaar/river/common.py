@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
+
+BUDGET, LAM = 256, 0.1
+"""Of the default learner: constant cost and memory."""
 
 
 class LearnerWrapper:
@@ -28,8 +32,10 @@ class LearnerWrapper:
         return self._inner
 
 
-def started(learner: Any) -> OnlineLearner:
-    """A learner with these settings that has seen nothing."""
+def started(learner: Any, loss: Loss | None = None) -> OnlineLearner:
+    """A learner with these settings that has seen nothing; None is OSKAAR with this loss, at constant cost."""
+    if learner is None and loss is not None:
+        return OSKAAR(loss, lam=LAM, budget=BUDGET)
     if isinstance(learner, type) or not isinstance(learner, OnlineLearner):
         raise TypeError(f"learner must be an oskaar learner, such as OSKAAR(losses.ZeroOne()), got {learner!r}.")
     return learner.like_new()

@@ -10,7 +10,6 @@ from river import base
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Squared
-from oskaar.river.classifiers import BUDGET, LAM
 from oskaar.river.common import (
     LearnerWrapper,
     as_names,
@@ -42,9 +41,7 @@ class Regressor(LearnerWrapper, base.MiniBatchRegressor):
 
     def __init__(self, learner: OnlineLearner | None = None) -> None:
         self.learner = learner
-        self._inner: OnlineLearner = started(
-            OSKAAR(Squared(), lam=LAM, budget=BUDGET) if learner is None else learner
-        )
+        self._inner: OnlineLearner = started(learner, Squared())
         loss = self._inner.loss
         if getattr(loss, "dim", 1) != 1:
             raise ValueError(f"{loss!r} has several targets: a Regressor has one, see MultiTargetRegressor.")
@@ -113,7 +110,7 @@ class MultiTargetRegressor(LearnerWrapper, base.MultiTargetRegressor):
         """Learn that the targets of x were y."""
         names = as_names(y, "the targets of the first y") if self._names is None else self._names
         assert names is not None
-        inner = self._inner or started(OSKAAR(Squared(len(names)), lam=LAM, budget=BUDGET))
+        inner = self._inner or started(None, Squared(len(names)))
         require_outputs(inner.loss, "dim", names, "target")
         values = named(y, names, "target")
         missing = [name for name in names if name not in values]

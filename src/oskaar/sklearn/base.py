@@ -17,6 +17,13 @@ from oskaar.losses import Loss
 LEARNERS: dict[str, type[OnlineLearner]] = {"ensemble": Ensemble, "salami": SALAMI, "oskaar": OSKAAR}
 
 
+def one_of(choices: Mapping[str, Any], setting: str, given: Any) -> Any:
+    """What a name stands for, or an error with all names."""
+    if given not in choices:
+        raise ValueError(f"{setting} must be one of {', '.join(choices)}, got {given!r}.")
+    return choices[given]
+
+
 class LearnerEstimator(BaseEstimator):
     """An estimator around an online learner, which is `learner_` once fitted.
 
@@ -122,11 +129,11 @@ class LearnerEstimator(BaseEstimator):
         return found
 
     def _made(self, loss: Loss) -> OnlineLearner:
-        if self.learner not in LEARNERS:
-            raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {self.learner!r}.")
+        make = one_of(LEARNERS, "learner", self.learner)
         given = {"kernel": self.kernel, "budget": self.budget, **(self.options or {})}
         if self.lam is not None:
             if self.learner == "ensemble":
                 raise ValueError(f"lam goes with learner='salami' or 'oskaar', got {self.lam}: leave it out.")
             given["lam"] = self.lam
-        return LEARNERS[self.learner](loss, **given)
+        made: OnlineLearner = make(loss, **given)
+        return made

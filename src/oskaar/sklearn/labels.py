@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.multiclass import type_of_target
 
 from oskaar.losses import F1, Jaccard, Loss, SubsetHamming
-from oskaar.sklearn.base import LearnerEstimator
+from oskaar.sklearn.base import LearnerEstimator, one_of
 
 LOSSES: dict[str, Any] = {"f1": F1, "hamming": SubsetHamming, "jaccard": Jaccard}
 
@@ -80,11 +80,10 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, LearnerEstimator):
         return X, y
 
     def _start(self, y: Any, classes: Any = None) -> Loss:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
+        chosen = one_of(LOSSES, "loss", self.loss)
         self.n_labels_ = y.shape[1]
         self.classes_ = np.arange(self.n_labels_)
-        loss: Loss = LOSSES[self.loss](self.n_labels_)
+        loss: Loss = chosen(self.n_labels_)
         return loss
 
     def _encoded(self, y: Any) -> Any:

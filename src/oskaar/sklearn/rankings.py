@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oskaar.losses import Footrule, Kendall, Loss, Spearman, order_from_ranks
-from oskaar.sklearn.base import LearnerEstimator
+from oskaar.sklearn.base import LearnerEstimator, one_of
 
 LOSSES: dict[str, Any] = {"kendall": Kendall, "spearman": Spearman, "footrule": Footrule}
 
@@ -64,10 +64,9 @@ class Ranker(MultiOutputMixin, LearnerEstimator):
         return 1 + 2 * self.learner_.score(X, self._encoded(np.asarray(y)))
 
     def _start(self, y: Any, classes: Any = None) -> Loss:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
+        chosen = one_of(LOSSES, "loss", self.loss)
         self.n_items_ = np.asarray(y).reshape(len(y), -1).shape[1]
-        made: Loss = LOSSES[self.loss](self.n_items_)
+        made: Loss = chosen(self.n_items_)
         return made
 
     def _encoded(self, y: Any) -> Any:
