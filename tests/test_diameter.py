@@ -1,6 +1,8 @@
 """The diameter of psi, against all pairs of outputs; and how much smaller than 2 c_delta it is."""
 
 import math
+import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from saved import LABELS, PARTS
 from strategies import cost_matrices, labels_of, small_losses
 
 from oskaar import OSKAAR, checks, losses
+from oskaar.losses import fscore_bounds
 
 
 def spread(D, Phi):
@@ -216,3 +219,78 @@ def test_a_label_kernel_need_not_tell_what_all_candidates_have_in_common():
     assert expected / 2 <= space.c_delta + 1e-9 <= 1.1 * expected
     cannot = losses.LossTrick(lambda z, y: float(z != y), label_kernel=lambda y, v: 1.0).space()
     assert cannot.extended("a").extended("b").diameter == math.inf  # one code for two labels that Delta tells
+
+
+@pytest.mark.parametrize("beta", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("limits", [(0, 70), (1, 40), (40, 70), (25, 25)])
+def test_sums_over_many_sizes_go_over_few_nodes(beta, limits, rng, monkeypatch):
+    """F1 on 70 labels, all sizes of y or some: every pair of sizes of answers, summed the long way."""
+    monkeypatch.setattr(fscore_bounds, "_ROWS", 4)  # many runs, most of them never looked at
+    k, loss = 70, losses.F1(70, beta, *limits)
+    for sizes in (range(k + 1), rng.choice(np.arange(1, k), 50, replace=False).tolist()):
+        found, blocks = 0.0, [n for n in sizes if 0 < n < k]
+        q = {m: loss.gains([m], blocks)[0] * (m > 0) for m in range(limits[0], limits[1] + 1)}
+        whole = {m: m * loss.gains([max(m, 1)], [k])[0, 0] / math.sqrt(k) * (k in sizes) for m in q}
+        for m, u in q.items():
+            for n, v in q.items():
+                empty = 1.0 if 0 in sizes and (m == 0) != (n == 0) else 0.0
+                apart = m * u @ u + n * v @ v - 2 * max(0, m + n - k) * (u @ v) + (whole[m] - whole[n]) ** 2
+                found = max(found, apart + empty)
+        assert loss.span(sizes) == pytest.approx(math.sqrt(found), rel=1e-12)
+
+
+def most_memory(make):
+    tracemalloc.start()
+    try:
+        make()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_labels_take_little_memory():
+    """F1 on 30,000 labels, where a table of all pairs of sizes has 7 GB."""
+
+    def bounds(k):
+        loss = losses.F1(k, at_most=k // 10)  # a tenth of the work of all sizes
+        return loss.c_delta, loss.diameter
+
+    few, many = bounds(3000), [0.0, 0.0]
+    assert most_memory(lambda: many.__setitem__(slice(None), bounds(30_000))) < 40e6
+    for small, large in zip(few, many):
+        assert large / small == pytest.approx(math.sqrt(10), rel=0.001)  # psi grows as sqrt(k) at a share of k
+    assert many[1] <= 2 * many[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        losses.ZeroOne,
+        losses.Ordinal,
+        losses.Jaccard,
+        losses.SubsetHamming,
+        losses.Sequence,
+        lambda k: losses.SequenceHamming(2, k),
+        lambda k: losses.F1(k, at_most=5),
+        lambda k: losses.PrecisionAtK(k, 5),
+    ],
+)
+def test_a_loss_on_many_labels_is_small(make):
+    """Nor does it hold a table of codes, in memory or in files."""
+
+    def use():
+        loss = make(20_000)
+        assert 0 < loss.diameter <= 2 * loss.c_delta
+        y = next(y for y in (7, {7, 9}, (7, 9)) if _is_label(loss, y))
+        assert loss.space().extended(loss.check(y)).embed_many([loss.check(y)]).any()
+        assert len(pickle.dumps(loss)) < 2e6
+
+    assert most_memory(use) < 40e6
+
+
+def _is_label(loss, y):
+    try:
+        loss.check(y)
+    except (ValueError, TypeError):
+        return False
+    return True

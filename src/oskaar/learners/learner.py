@@ -297,7 +297,11 @@ class OnlineLearner(Confidence, Predictor):
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn these rounds after those before them, in fast blocks."""
+        """Learn these rounds after those before them, in fast blocks.
+
+        Inputs and labels are checked before the first round. Where a round is refused later, by a kernel or a loss,
+        those before it stay learned: `rounds` says how many.
+        """
         for _ in self.stream(X, y):
             pass
         return self

@@ -333,15 +333,15 @@ class Names:
         return self.names[self.position(name)]
 
 
-def one_hot(places: Sequence[int], p: int) -> Array:
-    """A row for each place, 1 there and 0 elsewhere.
+def one_hot(places: Sequence[int], p: int, on: float = 1.0, off: float = 0.0) -> Array:
+    """A row for each place, `on` there and `off` elsewhere: no table of all codes, which may be large.
 
     >>> one_hot([1, 0], 3)
     array([[0., 1., 0.],
            [1., 0., 0.]])
     """
-    Phi = np.zeros((len(places), p))
-    Phi[np.arange(len(places)), places] = 1.0
+    Phi = np.full((len(places), p), off)
+    Phi[np.arange(len(places)), places] = on
     return Phi
 
 

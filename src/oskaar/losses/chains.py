@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oskaar.arrays import Array
-from oskaar.losses.base import GrowingSpace, Loss, Names, Space, first_best, near, require_hashable
+from oskaar.losses.base import GrowingSpace, Loss, Names, Space, first_best, near, one_hot, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.losses.markov import LearnedChain
 from oskaar.losses.viterbi import best_path, reachable
@@ -82,9 +82,6 @@ class Sequence(Loss):
         self.p = k + self.learned
         self.c_delta = np.inf if self.learned else 1 - 1 / k
         self._scale = np.sqrt((1 - _MASS**2 if self.learned else 1.0) / (1 - 1 / k if k > 1 else 1.0))
-        self._codes = self._scale * (np.eye(k) - 1 / k)
-        if self.learned:
-            self._codes = np.hstack([self._codes, np.full((k, 1), _MASS)])
 
     @property
     def symbols(self) -> Names:
@@ -133,8 +130,9 @@ class Sequence(Loss):
 
     def embed_many(self, ys: Any) -> Array:
         """The codes of all places, one sequence after the other."""
-        Phi: Array = self._codes[[self.symbols.position(item) for y in ys for item in y]]
-        return Phi
+        k, places = len(self.symbols), [self.symbols.position(item) for y in ys for item in y]
+        Phi = one_hot(places, k, self._scale * (1 - 1 / k), self._scale * (-1 / k))
+        return np.hstack([Phi, np.full((len(Phi), 1), _MASS)]) if self.learned else Phi
 
     def decode(self, g: Array) -> tuple[Any, ...]:
         """The best allowed sequence; what has been learned of transitions is the learner's, not the loss's."""

@@ -17,6 +17,7 @@ from oskaar.losses.base import (
     enclosing_radius,
     first_best,
     near,
+    one_hot,
     require_hashable,
     widest,
 )
@@ -53,9 +54,6 @@ class ZeroOne(Loss):
         k = len(self.classes) if self.classes else 0
         self.p = k
         self.c_delta = 1 - 1 / k if k else 1.0
-        self._codes = np.eye(k) - 1 / k if k > 1 else np.zeros((k, k))
-        if k > 1:
-            self._codes /= np.sqrt(1 - 1 / k)
 
     @property
     def diameter(self) -> float:
@@ -74,13 +72,15 @@ class ZeroOne(Loss):
 
     def embed(self, y: Any) -> Array:
         """The centred one-hot code."""
-        phi: Array = self._codes[self._listed().position(y)].copy()
+        phi: Array = self.embed_many([y])[0]
         return phi
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """The centred one-hot codes."""
-        Phi: Array = self._codes[[self._listed().position(y) for y in ys]]
-        return Phi
+        names = self._listed()
+        k = len(names)
+        root = np.sqrt(1 - 1 / k) if k > 1 else 1.0
+        return one_hot([names.position(y) for y in ys], k, (1 - 1 / k) / root, -1 / k / root)
 
     def decode_many(self, G: Array) -> list[Any]:
         """The class of each row's largest coordinate."""

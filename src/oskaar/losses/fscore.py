@@ -11,6 +11,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import Space, first_best, near
 from oskaar.losses.certainty import Marginals, separate
+from oskaar.losses.fscore_bounds import radius, span
 from oskaar.losses.subsets import SubsetLoss, top
 from oskaar.requirements import require_positive
 from oskaar.saved import saved
@@ -18,9 +19,6 @@ from oskaar.threads import one_thread
 
 _CHUNK = 500_000
 """Numbers that a vectorised decoder holds at a time."""
-
-_ROWS = 64
-"""Set sizes whose pairs with all others are tried at a time."""
 
 _SIZES = 64
 """Sizes of answers that a decoder tries at a time."""
@@ -72,25 +70,8 @@ class F1(SubsetLoss):
 
     @cached_property
     def c_delta(self) -> float:  # type: ignore[override]
-        """The radius of the smallest ball that holds psi, found within the centres that treat labels alike.
-
-        For such a centre (-a_n on every label of block n, -b on the empty set) the distance depends on |z| = m
-        alone: sum_n [m (q_mn - a_n)^2 + (k - m) a_n^2] + ([m = 0] - b)^2. Badoiu and Clarkson's walk.
-        """
-        if self.names is None:
-            return np.inf
-        k = self.n_labels
-        m = np.arange(self.at_least, self.at_most + 1)
-        Q = np.where(m[:, None] > 0, self.gains(m, np.arange(1, k + 1)), 0.0)
-        squares = m * np.einsum("mn,mn->m", Q, Q)
-        a, b, best = m[-1] / k * Q[-1], float(m[-1] == 0), np.inf
-        for i in range(1, 200):
-            distances = squares - 2 * m * (Q @ a) + k * (a @ a) + ((m == 0) - b) ** 2
-            far = int(np.argmax(distances))
-            best = min(best, float(distances[far]))
-            a = a + (m[far] / k * Q[far] - a) / (i + 1)
-            b += (float(m[far] == 0) - b) / (i + 1)
-        return float(np.sqrt(max(best, 0.0)))
+        """The radius of a ball that holds psi (`fscore_bounds.radius`)."""
+        return radius(self.gains, self.n_labels, self._sizes) if self.names is not None else np.inf
 
     @property
     def diameter(self) -> float:
@@ -98,29 +79,13 @@ class F1(SubsetLoss):
         return self.span(range(self.n_labels + 1)) if self.names is not None else np.inf
 
     def span(self, sizes: Iterable[int]) -> float:
-        """max |psi(z) - psi(z')| in the blocks of some sizes of y.
+        """max |psi(z) - psi(z')| in the blocks of some sizes of y (`fscore_bounds.span`)."""
+        return span(self.gains, self.n_labels, self._sizes, sizes)
 
-        For |z| = m, |z'| = m' and i labels in common its square is m |q_m|^2 + m' |q_m'|^2 - 2 i <q_m, q_m'>, where
-        q > 0: it is largest for the least i, m + m' - k or 0. The coordinate of the empty set adds 1 for z = {}, z'
-        not. The block of n = k has one phi, all labels, which sees sums alone: it adds (m q_mk - m' q_m'k)^2 / k.
-        """
-        k, held = self.n_labels, set(sizes)
-        m = np.arange(self.at_least, self.at_most + 1)
-        Q = np.where(m[:, None] > 0, self.gains(m, np.array(sorted(held - {0, k}), dtype=int)), 0.0)
-        squares = m * np.einsum("mn,mn->m", Q, Q)
-        whole = m * self.gains(np.maximum(m, 1), [k])[:, 0] / np.sqrt(k) * (k in held)
-        if self.at_least == 0 and 0 in held and self.at_most > 0:
-            squares[0] = 1.0
-        most, order = 0.0, np.argsort(-squares, kind="stable")
-        reach = squares.max() + np.ptp(whole) ** 2
-        for lo in range(0, len(m), _ROWS):
-            few = order[lo : lo + _ROWS]
-            if squares[few[0]] + reach <= most:  # 2 i <q_m, q_m'> >= 0: no other pair is further apart
-                break
-            common = np.maximum(np.add.outer(m[few], m) - k, 0)
-            apart = squares[few, None] + squares - 2 * common * (Q[few] @ Q.T)
-            most = max(most, float((apart + np.subtract.outer(whole[few], whole) ** 2).max()))
-        return float(np.sqrt(most)) if len(m) > 1 or 0 < m[0] < k else 0.0
+    @property
+    def _sizes(self) -> Any:
+        """The sizes that answers may have."""
+        return np.arange(self.at_least, self.at_most + 1)
 
     def gains(self, m: Any, n: Any) -> Array:
         """q_mn for sizes m of z and n of y."""

@@ -46,7 +46,6 @@ class Ordinal(Loss):
         k = len(self.levels)
         self.p = k - 1
         self.c_delta = (k - 1) / 2
-        self._codes = np.where(np.arange(k)[:, None] > np.arange(k - 1), 1.0, -1.0) / np.sqrt(max(k - 1, 1))
         self._from_middle = np.argsort(np.abs(np.arange(k) - (k - 1) // 2), kind="stable")
 
     def loss(self, z: Any, y: Any) -> float:
@@ -82,12 +81,13 @@ class Ordinal(Loss):
 
     def embed(self, y: Any) -> Array:
         """Signs of the thresholds."""
-        phi: Array = self._codes[self._listed().position(y)].copy()
+        phi: Array = self.embed_many([y])[0]
         return phi
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Signs of the thresholds."""
-        Phi: Array = self._codes[[self._listed().position(y) for y in ys]]
+        places = np.array([self._listed().position(y) for y in ys], dtype=int)
+        Phi: Array = np.where(places[:, None] > np.arange(self.p), 1.0, -1.0) / np.sqrt(max(self.p, 1))
         return Phi
 
     def decode_many(self, G: Array) -> list[Any]:

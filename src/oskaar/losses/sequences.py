@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best, near, require_hashable
+from oskaar.losses.base import Loss, Names, Space, first_best, near, one_hot, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -41,7 +41,6 @@ class SequenceHamming(Loss):
         m = len(self.symbols)
         self.p = self.length * m
         self.c_delta = 1 - 1 / m
-        self._codes = (np.eye(m) - 1 / m) / np.sqrt((1 - 1 / m if m > 1 else 1) * self.length)
 
     @property
     def diameter(self) -> float:
@@ -75,9 +74,9 @@ class SequenceHamming(Loss):
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Stacked codes, a row each."""
         symbols = self._listed()
-        positions = [[symbols.position(item) for item in self.check(y)] for y in ys]
-        codes: Array = self._codes[np.array(positions, dtype=int).reshape(-1, self.length)]
-        return codes.reshape(-1, self.p)
+        m, places = len(symbols), [symbols.position(item) for y in ys for item in self.check(y)]
+        root = np.sqrt((1 - 1 / m if m > 1 else 1) * self.length)
+        return one_hot(places, m, (1 - 1 / m) / root, -1 / m / root).reshape(-1, self.p)
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
         """The best symbol at each position, for each row."""
