@@ -1,5 +1,6 @@
 """The diameter of psi, against all pairs of outputs; and how much smaller than 2 c_delta it is."""
 
+import itertools
 import math
 import pickle
 import tracemalloc
@@ -237,6 +238,19 @@ def test_sums_over_many_sizes_go_over_few_nodes(beta, limits, rng, monkeypatch):
                 apart = m * u @ u + n * v @ v - 2 * max(0, m + n - k) * (u @ v) + (whole[m] - whole[n]) ** 2
                 found = max(found, apart + empty)
         assert loss.span(sizes) == pytest.approx(math.sqrt(found), rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_no_pair_of_a_run_is_above_its_bound(rows, monkeypatch):
+    monkeypatch.setattr(fscore_bounds, "_ROWS", rows)
+    k, m = 30, np.arange(31)
+    Q = losses.F1(k, 3.0).gains(m, np.arange(1, k)) * (m[:, None] > 0)
+    norms = (Q**2).sum(axis=1)
+    apart = np.add.outer(m * norms, m * norms) - 2 * np.maximum(np.add.outer(m, m) - k, 0) * (Q @ Q.T)
+    runs = list(fscore_bounds._pairs(k, m, m * norms, norms))
+    assert len(runs) == {1: 31 * 32, 4: 8 * 9}[rows] // 2
+    assert all(apart[few, others].max() <= bound + 1e-9 for bound, few, others in runs)
+    assert all(a[0] >= b[0] for a, b in itertools.pairwise(runs))
 
 
 def most_memory(make):

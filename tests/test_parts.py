@@ -107,8 +107,8 @@ def test_contract(kind, make, rng):
 
 @pytest.mark.parametrize("kind", few(LOSSES, 2))
 def test_replay_across_panels(kind, rng):
-    """900 rows in rounds of 1 to 9: no answer has seen its own label or a later one."""
-    xs, ys = stream(rng, 180, most=9)
+    """650 rows in rounds of 1 to 9, two panels and a half: no answer has seen its own label or a later one."""
+    xs, ys = stream(rng, 130, most=9)
     fast, slow = (OSKAAR(LOSSES[kind], KERNEL, lam=0.3) for _ in range(2))
     result = replay(fast, xs, ys)
     answers = []

@@ -6,8 +6,10 @@ group is judged too. With d_s = Delta(whole) - Delta(group) in round s, and m th
 
     z = sum_s d_s / sqrt(m^2 + sum_s d_s^2),      share ~ exp(-3 + z |z|) for a group,  1 for the whole            (1)
 
-A group has hardly any share until its difference is more than luck, and then nearly all. Estimates are judged to
-about 1e-8 (`_rounded`): rounding errors must not choose among answers that are tied.
+A group has hardly any share until its difference is more than luck, and then nearly all. m never falls: after one
+loss m that is far above all others, a group that is better by d a round has half of the share after about 1.7 m / d
+rounds, and until then the answer is nearly that of the whole (docs/defaults.md says what to do). Estimates are judged
+to about 1e-8 (`_rounded`): rounding errors must not choose among answers that are tied.
 """
 
 from __future__ import annotations
