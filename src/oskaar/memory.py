@@ -26,6 +26,10 @@ class Cost:
 
 
 PLAIN = frozenset({int, float, str, bytes})
+"""Objects that lead nowhere."""
+
+CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
+"""Objects that lead to what is in them."""
 
 
 def held(*things: Any) -> int:
@@ -39,26 +43,38 @@ def held(*things: Any) -> int:
     waiting, total = list(things), 0
     while waiting:
         thing = waiting.pop()
-        if type(thing) in PLAIN:  # most of them, and they lead nowhere
-            if id(thing) not in seen:
-                seen.add(id(thing))
-                total += sys.getsizeof(thing)
-            continue
-        if isinstance(thing, np.ndarray) and isinstance(thing.base, np.ndarray):
+        kind = type(thing)
+        if kind is np.ndarray and isinstance(thing.base, np.ndarray):
             thing = thing.base
-        if thing is None or id(thing) in seen or isinstance(thing, (type, bool)) or callable(thing):
-            waiting += _attributes(thing) if id(thing) not in seen and not isinstance(thing, type) else []
-            seen.add(id(thing))
+        if id(thing) in seen or thing is None:
             continue
         seen.add(id(thing))
-        total += thing.nbytes if isinstance(thing, np.ndarray) else sys.getsizeof(thing)
-        if isinstance(thing, Mapping):
-            waiting += [*thing.keys(), *thing.values()]
-        elif isinstance(thing, (list, tuple, set, frozenset)):
+        if kind in PLAIN:  # these two are most of them
+            total += sys.getsizeof(thing)
+        elif kind in CONTAINERS:
+            total += sys.getsizeof(thing)
             waiting += thing
+            waiting += thing.values() if kind is dict else ()
         else:
-            waiting += _attributes(thing)
+            size, more = _other(thing)
+            total += size
+            waiting += more
     return total
+
+
+def _other(thing: Any) -> tuple[int, list[Any]]:
+    """The memory of an array or an instance, and what it leads to; code and flags take none."""
+    if isinstance(thing, (type, bool)):
+        return 0, []
+    if callable(thing):
+        return 0, _attributes(thing)
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes, []
+    if isinstance(thing, Mapping):
+        return sys.getsizeof(thing), [*thing.keys(), *thing.values()]
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return sys.getsizeof(thing), list(thing)
+    return sys.getsizeof(thing), _attributes(thing)
 
 
 def _attributes(thing: Any) -> list[Any]:

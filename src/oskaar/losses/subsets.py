@@ -18,6 +18,9 @@ from oskaar.saved import saved
 
 Mask = NDArray[np.bool_]
 
+PLAIN = frozenset({str, int})
+"""Labels that are hashable and cannot be missing."""
+
 UNLIMITED = 2**31
 """Labels in an answer, where nothing limits them."""
 
@@ -77,6 +80,8 @@ class SubsetLoss(Loss):
 
     def check(self, y: Any) -> frozenset[Any]:
         """A frozenset of labels."""
+        if type(y) is frozenset and self.names is None and set(map(type, y)) <= PLAIN:
+            return y  # as it comes out of a decoder, or of a check before
         if isinstance(y, AbstractSet):
             return frozenset(map(self._member, y))
         if isinstance(y, str) and self.separator is not None:
