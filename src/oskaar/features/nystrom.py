@@ -16,6 +16,7 @@ Equivalent to tests/naive.py::nystrom, which projects every row on the atoms of 
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -61,6 +62,8 @@ class Nystrom(FeatureMap):
     """
 
     renews = True
+    _prepared: Any = None
+    """k(., atoms) as a function, once they stay; not part of the state."""
 
     def __init__(
         self,
@@ -150,8 +153,16 @@ class Nystrom(FeatureMap):
         return new
 
     def _against(self, X: Rows) -> Array:
+        """k(X, atoms); atoms that stay are prepared once."""
         assert self._chosen is not None
-        return gram(self._chosen, X, widened(self.atoms, X))
+        atoms = widened(self.atoms, X)
+        if self.full and isinstance(X, np.ndarray) and atoms is self.atoms:
+            self._prepared = self._prepared or self._chosen.against(atoms)
+            with np.errstate(all="ignore"):  # what comes of it is checked
+                K = np.asarray(self._prepared(X), dtype=float)
+                if K.shape == (len(X), self.size) and math.isfinite(K.sum()):
+                    return K
+        return gram(self._chosen, X, atoms)
 
     def _grown(self, growth: _Growth, X: Rows) -> Self:
         """The map after the rows of a growth."""
@@ -169,6 +180,9 @@ class Nystrom(FeatureMap):
         if new.full:
             new._leverage = Sheet(np.zeros((0, 0)))  # nothing is taken up any more
         return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_prepared"}
 
     def __repr__(self) -> str:
         return f"Nystrom({self.kernel!r}, budget={self.budget}, ridge={self.ridge:g}, seed={self.seed})"

@@ -82,6 +82,8 @@ class Inputs:
         """A row that is nothing but numbers, in an array or by name, without further ado; None for all others."""
         schema, store = self.schema, self.store
         assert isinstance(store, DenseStore)
+        if type(x) is list and set(map(type, x)) == {float}:
+            x = np.array(x)
         if type(x) is np.ndarray:
             if not store.fits(x) or not (schema is None or schema.simple):
                 return None
@@ -103,6 +105,10 @@ class Inputs:
         >>> inputs.parse_kept(kept).rows.toarray()
         array([[0., 1.]])
         """
+        if type(x) is list and type(self.store) is DenseStore and not self.parts:
+            found = self._plain_row(x)
+            if found is not None and (self.schema is None or self.schema.names == "places"):
+                return found, found.rows if self.schema is None else Columns.of_matrix(found.rows)
         rows = self._rows_of(x)
         if self._reads(rows):
             table = self._table(rows)

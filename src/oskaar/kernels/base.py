@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,10 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, X: Rows) -> Array:
         """The n numbers k(x, x)."""
+
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        """k(., Y), with what depends on Y alone computed once: for many calls with the same Y."""
+        return lambda X: self(X, Y)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _operand(other))
@@ -102,6 +107,13 @@ class Sum(_Pair):
             return self.left(X, Y) + self.right.value
         return self.left(X, Y) + self.right(X, Y)
 
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        left, right = self.left.against(Y), self.right.against(Y)
+        if isinstance(self.right, Constant):
+            value = self.right.value
+            return lambda X: left(X) + value
+        return lambda X: left(X) + right(X)
+
     def diag(self, X: Rows) -> Array:
         """The sum of the diagonals."""
         return self.left.diag(X) + self.right.diag(X)
@@ -119,6 +131,13 @@ class Product(_Pair):
         if isinstance(self.left, Constant):
             return self.left.value * self.right(X, Y)
         return self.left(X, Y) * self.right(X, Y)
+
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        left, right = self.left.against(Y), self.right.against(Y)
+        if isinstance(self.left, Constant):
+            value = self.left.value
+            return lambda X: value * right(X)
+        return lambda X: left(X) * right(X)
 
     def diag(self, X: Rows) -> Array:
         """The product of the diagonals."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,10 @@ class Mapped(Kernel):
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return self.kernel(self.mapped(X), self.mapped(Y))
+
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        inner = self.kernel.against(self.mapped(Y))
+        return lambda X: inner(self.mapped(X))
 
     def diag(self, X: Rows) -> Array:
         return self.kernel.diag(self.mapped(X))
@@ -104,7 +109,8 @@ class Scaled(Mapped):
         with np.errstate(over="ignore"):  # what is infinitely far is cut off too
             units: Array = self._matrix(X) - np.array(self.centres)
             units /= np.array(self.scales)
-        return np.clip(units, -LIMIT, LIMIT, out=units)
+        np.maximum(units, -LIMIT, out=units)
+        return np.minimum(units, LIMIT, out=units)
 
 
 @saved("kernel/within")

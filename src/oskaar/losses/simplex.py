@@ -15,6 +15,9 @@ from oskaar.requirements import require_whole
 from oskaar.saved import saved
 from oskaar.threads import one_thread
 
+FEW = 8
+"""Of fewer shares NumPy adds up one after the other, and a loop is faster."""
+
 
 class _Distributions(Loss):
     """Labels and answers are arrays of n shares."""
@@ -260,6 +263,8 @@ def projections(Z: Array) -> Array:
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
+    if len(Z) == 1 and Z.shape[1] < FEW:
+        return np.array([_projection(Z[0].tolist())])
     Z = Z - Z.max(axis=1, keepdims=True)
     falling = -np.sort(-Z, axis=1)
     counts = np.arange(1, Z.shape[1] + 1)
@@ -268,3 +273,15 @@ def projections(Z: Array) -> Array:
     shares = np.maximum(Z - thresholds[np.arange(len(Z)), kept][:, None], 0.0)
     nearest: Array = shares / shares.sum(axis=1, keepdims=True)
     return nearest
+
+
+def _projection(z: list[float]) -> list[float]:
+    """One row of `projections`, to the last bit."""
+    largest, total, threshold = max(z), 0.0, 0.0
+    for n, each in enumerate(sorted((each - largest for each in z), reverse=True), 1):
+        total += each
+        if each > (total - 1) / n:
+            threshold = (total - 1) / n
+    shares = [max(each - largest - threshold, 0.0) for each in z]
+    total = sum(shares)
+    return [share / total for share in shares]

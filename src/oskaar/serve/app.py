@@ -15,18 +15,16 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from oskaar.serve import metrics, pages, status
-from oskaar.serve.edge import LOOPBACK, Edge, Gate, body_of, failed
-from oskaar.serve.errors import Refused, ServeError, TooBusy, TooLarge, from_status
+from oskaar.serve.edge import LOOPBACK, UNEXPECTED, Edge, Gate, body_of, failed, headers_of
+from oskaar.serve.errors import Refused, ServeError, TooBusy, from_status
 from oskaar.serve.openapi import document
-from oskaar.serve.operations import Answer, Operation, decoded, encode, error_body
+from oskaar.serve.operations import KINDS, encode, error_body
+from oskaar.serve.rounds import LINES, Rounds, is_lines, lines_of, tried
 from oskaar.serve.service import Service
 from oskaar.serve.stream import Stream
 from oskaar.serve.tokens import Tokens
 
 Handler = Callable[[Request], Awaitable[Response]]
-LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines")
-"""Types of a body with one request a line."""
-
 SECOND = 1.0
 """Between two events of the page."""
 
@@ -58,7 +56,7 @@ class Application:
             self._route("DELETE", "/streams/{name}", self.delete, "admin"),
             self._route("GET", "/streams/{name}/model", self.model, "read"),
             self._route("POST", "/streams/{name}/predict", self.predict, "read"),
-            *(self._route("POST", f"/streams/{{name}}/{kind}", self.operation, "write", kind) for kind in KINDS),
+            *(self._route("POST", f"/streams/{{name}}/{kind}", _elsewhere, "write", kind) for kind in KINDS),
             self._route("GET", "/events", self.events, "read"),
             self._route("GET", "/metrics", self.metrics, "read"),
             self._route("GET", "/healthz", self.healthy, None),
@@ -68,7 +66,7 @@ class Application:
         ]
         other = {HTTPException: _unknown, ServeError: _failed, Exception: _unexpected}
         app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=other)
-        return Edge(app, self.service, self.requests, self._access_log)
+        return Edge(app, Rounds(self.service, self.gate), self.service, self.requests, self._access_log)
 
     def _route(self, method: str, path: str, handler: Handler, scope: str | None, name: str | None = None) -> Route:
         named = name or handler.__name__
@@ -77,7 +75,7 @@ class Application:
             request.scope["route_name"] = named
             try:
                 if scope is not None:
-                    self.gate.let_in(request, scope, request.path_params.get("name"))
+                    self.gate.let_in(request.scope, headers_of(request.scope), scope, request.path_params.get("name"))
                 return await handler(request)
             except ServeError as error:
                 return failed(error)
@@ -95,48 +93,20 @@ class Application:
 
     # ---------------------------------------------------------------- rounds
 
-    async def operation(self, request: Request) -> Response:
-        """ask, tell, learn or forget; one, or a line for each."""
-        kind = request.scope["route_name"]
-        stream, key = self._stream(request), _key(request)
-        body = await body_of(request, self.service.limits.body)
-        if not _is_lines(request):
-            content = decoded(kind, body, self.service.limits.width)
-            (answer,) = await stream.submit([Operation(kind, body, key, content=content)])
-            return _response(answer)
-        lines = self._lines(body)
-        checked = [_tried(kind, line, self.service.limits.width) for line in lines]
-        keys = [None if key is None else f"{key}/{i}" for i in range(len(lines))]
-        good = [
-            Operation(kind, line, k, content=content)
-            for line, k, content in zip(lines, keys, checked, strict=True)
-            if not isinstance(content, ServeError)
-        ]
-        answers = iter(await stream.submit(good))
-        bodies = [error_body(c) if isinstance(c, ServeError) else next(answers).body for c in checked]
-        return Response(b"\n".join(bodies) + b"\n", media_type=LINES[0])
-
     async def predict(self, request: Request) -> Response:
         """An answer that changes nothing; one, or a line for each."""
-        stream = self._stream(request)
-        body = await body_of(request, self.service.limits.body)
+        stream, headers = self._stream(request), headers_of(request.scope)
+        body = await body_of(headers, request.receive, self.service.limits.body)
         width = self.service.limits.width
-        lines = self._lines(body) if _is_lines(request) else [body]
-        checked = [_tried("predict", line, width) for line in lines]
+        lines = lines_of(body, self.service.limits.batch) if is_lines(headers) else [body]
+        checked = [tried("predict", line, width) for line in lines]
         found = iter(await self.service.predict(stream, [c for c in checked if not isinstance(c, ServeError)]))
         results = [c if isinstance(c, ServeError) else next(found) for c in checked]
-        if _is_lines(request):
-            return Response(b"\n".join(map(_line, results)) + b"\n", media_type=LINES[0])
+        if is_lines(headers):
+            return Response(b"\n".join(map(_line, results)) + b"\n", media_type=LINES[0].decode())
         if isinstance(results[0], Exception):
             raise results[0]
         return Response(encode(results[0]), media_type="application/json")
-
-    def _lines(self, body: bytes) -> list[bytes]:
-        lines = [line for line in body.split(b"\n") if line.strip()]
-        most = self.service.limits.batch
-        if not 1 <= len(lines) <= most:
-            raise TooLarge(f"a batch has 1 to {most} lines, got {len(lines)}.", "batch")
-        return lines
 
     def _stream(self, request: Request) -> Stream:
         return self.service.stream(request.path_params["name"])
@@ -153,7 +123,7 @@ class Application:
 
     async def create(self, request: Request) -> Response:
         """A stream with a loss and a learner."""
-        body = await body_of(request, self.service.limits.body)
+        body = await body_of(headers_of(request.scope), request.receive, self.service.limits.body)
         try:
             spec = msgspec.json.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -194,7 +164,7 @@ class Application:
             raise TooBusy(f"{self.watchers} pages are open, which is the limit.", "watchers", retry_after=10)
         name = request.query_params.get("stream")
         if name is not None:
-            self.gate.let_in(request, "read", name)
+            self.gate.let_in(request.scope, headers_of(request.scope), "read", name)
             self.service.stream(name)
         return StreamingResponse(
             self._events(request, name), headers={"cache-control": "no-store"}, media_type="text/event-stream"
@@ -259,36 +229,15 @@ class Application:
         return pages.response(request.url.path)
 
 
-KINDS = ("ask", "tell", "learn", "forget")
-
-
-def _key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not 1 <= len(key) <= 200:
-        raise Refused(f"an idempotency key has 1 to 200 characters, got {len(key)}.", "key", 400)
-    return key
-
-
-def _is_lines(request: Request) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in LINES
-
-
-def _tried(kind: str, line: bytes, width: int) -> Any:
-    try:
-        return decoded(kind, line, width)
-    except ServeError as error:
-        return error
+async def _elsewhere(request: Request) -> Response:
+    """`serve.rounds` has it; the route is there for what is said of other methods."""
+    raise Refused("this request was not understood.")
 
 
 def _line(found: Any) -> bytes:
     if isinstance(found, ServeError):
         return error_body(found)
     return error_body(Refused(str(found))) if isinstance(found, Exception) else encode(found)
-
-
-def _response(answer: Answer) -> Response:
-    headers = {"retry-after": "5"} if answer.status == 503 else {"oskaar-operation": str(answer.seq)}
-    return Response(answer.body, answer.status, headers, "application/json")
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
@@ -304,4 +253,4 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    return failed(ServeError("this should not happen: the log of the service says more."))
+    return failed(ServeError(UNEXPECTED))

@@ -59,13 +59,18 @@ class Checkpoints:
         self.running = False
         self._busy_then = self._not_before = self._work = 0.0
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time for one, and none is being written."""
+        pace = self.stream.service.pace
+        enough = self.waiting >= pace.rounds and self.busy - self._busy_then >= pace.share * self.took
+        return (enough or self.waiting >= pace.most) and not self.running and time.monotonic() >= self._not_before
+
     def consider(self, force: bool = False) -> None:
         """Start one where it is due."""
         pace, core = self.stream.service.pace, self.stream.core
-        due = self.waiting >= pace.rounds and self.busy - self._busy_then >= pace.share * self.took
-        if core is None or self.running or not (due or self.waiting >= pace.most or (force and self.waiting)):
-            return
-        if time.monotonic() < self._not_before:
+        wanted = force and self.waiting and not self.running and time.monotonic() >= self._not_before
+        if core is None or not (wanted or self.due):
             return
         self.running = True
         copy = None

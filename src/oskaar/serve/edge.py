@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from oskaar.serve.errors import ServeError, TooLarge, Unauthorised
@@ -28,6 +27,7 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"geolocation=(), camera=(), microphone=()"),
 ]
+UNEXPECTED = "this should not happen: the log of the service says more."
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -36,8 +36,9 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 class Edge:
     """The outermost layer of the application (ASGI)."""
 
-    def __init__(self, app: App, service: Service, requests: Requests, access_log: bool) -> None:
-        self.app, self.service, self.requests, self.access_log = app, service, requests, access_log
+    def __init__(self, app: App, rounds: Any, service: Service, requests: Requests, access_log: bool) -> None:
+        self.app, self.rounds = app, rounds
+        self.service, self.requests, self.access_log = service, requests, access_log
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
@@ -54,7 +55,8 @@ class Edge:
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            app = self.app if self.rounds.path(scope) is None else self.rounds
+            await app(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - started
             route = scope.get("route_name", "other")
@@ -81,18 +83,27 @@ class Gate:
     def __init__(self, tokens: Tokens, hosts: tuple[str, ...]) -> None:
         self.tokens, self.hosts = tokens, hosts
 
-    def let_in(self, request: Request, scope: str, stream: str | None) -> None:
-        """Raise where it may not; note who it is."""
-        headers = request.headers
-        host, origin = headers.get("host", ""), headers.get("origin")
+    def let_in(self, request: Any, headers: dict[bytes, bytes], scope: str, stream: str | None) -> None:
+        """Raise where a request (its ASGI scope) may not; note who it is."""
+        host, origin = _text(headers, b"host") or "", _text(headers, b"origin")
         if not self.tokens and _name(host) not in self.hosts:
             raise Unauthorised(
                 f"the host {host!r:.100} is not this service: give --host-name, or use a token.", "host", 403
             )
         if origin is not None and origin.partition("://")[2] != host:
             raise Unauthorised("requests of other sites are refused.", "origin", 403)
-        request.scope["token"] = token = self.tokens.bearer(headers.get("authorization"), scope, stream)
-        request.scope["token_name"] = token.name
+        request["token"] = token = self.tokens.bearer(_text(headers, b"authorization"), scope, stream)
+        request["token_name"] = token.name
+
+
+def headers_of(scope: Any) -> dict[bytes, bytes]:
+    """The headers of a request by name in lower case; the first where one comes twice."""
+    return dict(reversed(scope["headers"]))
+
+
+def _text(headers: dict[bytes, bytes], name: bytes) -> str | None:
+    found = headers.get(name)
+    return None if found is None else found.decode("latin-1")
 
 
 def _name(host: str) -> str:
@@ -104,20 +115,21 @@ def _name(host: str) -> str:
     return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
-async def body_of(request: Request, most: int) -> bytes:
+async def body_of(headers: dict[bytes, bytes], receive: Any, most: int) -> bytes:
     """The body of a request, if it is not too large."""
-    length = request.headers.get("content-length", "0")
-    parts, size = [], int(length) if length.isdecimal() else 0
+    length = headers.get(b"content-length", b"0")
+    parts, size, more = [], int(length) if length.isdigit() else 0, True
     if size <= most:
         size = 0
-        async for part in request.stream():
-            parts.append(part)
-            size += len(part)
-            if size > most:
-                break
+        while more and size <= most:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ConnectionError("the client has gone.")
+            parts.append(message.get("body", b""))
+            size, more = size + len(parts[-1]), message.get("more_body", False)
     if size > most:
         raise TooLarge(f"a body may have {most} bytes: send several requests.", "body")
-    return b"".join(parts)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def failed(error: ServeError) -> Response:

@@ -155,9 +155,10 @@ class Service:
 
     def deliver(self, stream: Stream, answers: list[tuple[Operation, Answer]]) -> None:
         """Answers from another thread."""
-        self.loop.call_soon_threadsafe(self._deliver, stream, answers)
+        self.loop.call_soon_threadsafe(self.delivered, stream, answers)
 
-    def _deliver(self, stream: Stream, answers: list[tuple[Operation, Answer]]) -> None:
+    def delivered(self, stream: Stream, answers: list[tuple[Operation, Answer]]) -> None:
+        """Answers to the requests that wait for them."""
         stream.waiting -= len(answers)
         for operation, answer in answers:
             if operation.key is not None:

@@ -1,9 +1,11 @@
 """One stream of a service: operations come in, are logged, then applied one after the other.
 
-    submit (event loop) -> Writer: on disk -> `durable` -> a thread of the pool: Core.apply -> the answer
+    submit (event loop) -> Writer: on disk -> `durable` -> a thread: Core.apply -> the answer
 
 An operation is applied only after it is on disk, so that memory never knows more than the log. One thread at a time
-works for a stream; predictions ask the learner directly, between two rounds.
+works for a stream, one of a pool; or the event loop itself, for a few milliseconds at a time, where operations are so
+quick that two threads would only wait for each other (Python runs one of them at a time). Predictions ask the learner
+directly, between two rounds.
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ TURN = 32
 
 WEIGHED, SHARE = 256, 100
 """Operations between two looks at the memory of the learner, which take one part in so many of the time at most."""
+
+QUICK, SLICE = 0.001, 0.004
+"""Seconds: what an operation takes at most that the event loop applies itself, and for how long it does that."""
 
 OVERHEAD = 64
 """Bytes that an operation takes in the log beside its body."""
@@ -72,6 +77,8 @@ class Stream:
         self._working = False
         self._leaving = False
         self._weigh_at, self._weigh_after = 0, 0.0
+        self._pace = 1.0
+        """Seconds that an operation takes, of late."""
 
     # ---------------------------------------------------------------- the event loop's side
 
@@ -93,8 +100,12 @@ class Stream:
             self.waiting += len(new)
             self.used = time.monotonic()
             self.service.writer.put([(self, operation) for operation in new])
-        waits = [o.future if known is None else known for o, known in zip(operations, answers, strict=True)]
-        return [each if isinstance(each, Answer) else await asyncio.shield(each) for each in waits]
+        waits: list[Any] = [
+            o.future if known is None else known for o, known in zip(operations, answers, strict=True)
+        ]
+        if keys:  # others may wait for the same answer
+            waits = [each if isinstance(each, Answer) else asyncio.shield(each) for each in waits]
+        return [each if isinstance(each, Answer) else await each for each in waits]
 
     def _known(self, operation: Operation) -> Answer | asyncio.Future[Answer] | None:
         """What was answered, or will be, to an earlier request with the same idempotency key."""
@@ -182,7 +193,10 @@ class Stream:
             if self._working:
                 return
             self._working = True
-        self.service.workers.submit(self._work)
+        if self._pace < QUICK and isinstance(items[0], Operation):
+            self.service.loop.call_soon_threadsafe(self._work_here)
+        else:
+            self.service.workers.submit(self._work)
 
     # ---------------------------------------------------------------- the worker's side
 
@@ -203,8 +217,38 @@ class Stream:
             if answers:
                 self._count()
                 self.service.deliver(self, answers)
-                self.checkpoints.busy += time.perf_counter() - started
+                self._took(time.perf_counter() - started, len(answers))
                 self._look()
+
+    def _work_here(self) -> None:
+        """As `_work`, in the event loop: operations for a moment; all else goes to a thread."""
+        answers: list[tuple[Operation, Answer]] = []
+        started = now = time.perf_counter()
+        while now - started < SLICE and self._is_quick():
+            operation = self._pending.popleft()
+            assert isinstance(operation, Operation)
+            answers.append((operation, self._applied(operation)))
+            now = time.perf_counter()
+        if answers:
+            self._count()
+            self._took(now - started, len(answers))
+            self.service.delivered(self, answers)
+        with self._lock:
+            more = self._working = bool(self._pending)
+        if more and self._is_quick():
+            self.service.loop.call_soon(self._work_here)
+        elif more:
+            self.service.workers.submit(self._work)
+
+    def _is_quick(self) -> bool:
+        """Whether the next thing to do is an operation, and nothing that takes long is due before it."""
+        if not self._pending or not isinstance(self._pending[0], Operation) or self.core is None:
+            return False
+        return self._pace < QUICK and not self.checkpoints.due and not self._weighs
+
+    def _took(self, seconds: float, operations: int) -> None:
+        self.checkpoints.busy += seconds
+        self._pace += (seconds / operations - self._pace) / 4
 
     def _applied(self, operation: Operation) -> Answer:
         try:
@@ -257,9 +301,14 @@ class Stream:
             self.open_tickets = len(self.core.accounts.open)
 
     def _look(self) -> None:
-        if self.applied >= self._weigh_at and self.checkpoints.busy >= self._weigh_after:
+        if self._weighs:
             self._weigh()
         self.checkpoints.consider()
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether it is time to look at the memory of the learner."""
+        return self.applied >= self._weigh_at and self.checkpoints.busy >= self._weigh_after
 
     def _weigh(self) -> None:
         if self.core is not None:
