@@ -15,7 +15,9 @@ import pytest
 import oskaar
 from oskaar import Ensemble, losses
 from oskaar.cli import main
+from oskaar.cli.run import _place
 from oskaar.metrics import verdict
+from oskaar.tabular import Round
 from oskaar.tabular.infer import tags_separator
 
 TAGS = {"billing": 0.3, "refund": 0.2, "login": 0.25, "bug": 0.2, "shipping": 0.15, "feature": 0.15}
@@ -142,7 +144,7 @@ def test_a_bad_row_ends_with_the_table_of_the_rows_before_it(tmp_path, capsys):
     path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(170)) + "1,a,3\n")
     assert main(["learn", str(path), "--learner", "oskaar"]) == 2
     out, err = capsys.readouterr()
-    assert "128 rounds" in out
+    assert "96 rounds" in out
     assert "mean loss" in out
     assert "line 172: there must be 2 values" in err
 
@@ -278,3 +280,22 @@ def test_the_verdict_compares_with_the_best_baseline():
     assert verdict(loss, 1.0, {}) == ""
     assert verdict(loss, 0.2, {"mean": 0.4, "repeat-last": None}).startswith("50% less loss than the mean so far")
     assert verdict(losses.ZeroOne(), 0.5, {"most-frequent": 0.0}).startswith("More errors than the most frequent")
+
+
+def test_answers_of_a_directory_name_the_file_of_each_line(tmp_path, capsys):
+    folder, out = tmp_path / "parts", tmp_path / "out.jsonl"
+    folder.mkdir()
+    for name, few in (("a.csv", tickets(3)), ("b.csv", tickets(2, seed=5))):
+        write(folder / name, few)
+    assert main(["learn", str(folder), "--y", "tags", "--out", str(out), "--delay", "1", "--quiet"]) == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["file"] for row in rows] == ["a.csv"] * 3 + ["b.csv"] * 2
+    assert [row["line"] for row in rows] == [2, 3, 4, 2, 3]
+    capsys.readouterr()
+
+
+def test_refused_rows_of_a_directory_name_their_files():
+    first, last = Round(4, [0.0], "a", False, "parts/a.csv"), Round(2, [0.0], "a", False, "parts/b.csv")
+    assert _place("parts", first, last) == "parts/a.csv, line 4, to parts/b.csv, line 2"
+    assert _place("parts", first, first) == "parts/a.csv, lines 4 to 4"
+    assert _place("t.csv", first._replace(part=""), first._replace(part="")) == "t.csv, lines 4 to 4"

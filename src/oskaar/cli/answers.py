@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import PurePath
 from typing import IO, Any
 
 from oskaar.cli.checkpoint import Checkpoint
@@ -26,8 +27,9 @@ class Answers:
         lines = []
         for r, z, loss in zip(rounds, happened.predictions, happened.losses, strict=True):
             number += not r.warm
-            row = {"round": None if r.warm else number, "line": r.line, "prediction": show(z)}
-            lines.append(json.dumps({**row, "loss": float(loss)}, default=str) + "\n")
+            where = {"file": PurePath(r.part).name, "line": r.line} if r.part else {"line": r.line}
+            row = {"round": None if r.warm else number, **where, "prediction": show(z), "loss": float(loss)}
+            lines.append(json.dumps(row, default=str) + "\n")
         text = "".join(lines)
         self._file.write(text)
         self._file.flush()

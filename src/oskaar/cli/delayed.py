@@ -72,7 +72,7 @@ class Delayed:
 
     def _told(self, one: Waiting) -> tuple[Waiting, tuple[float, float, float]]:
         """Learn a round; its loss, the least there could be, and its surrogate loss."""
-        _, x, y, _ = one.round
+        x, y = one.round.x, one.round.y
         for baseline in self.baselines.values():
             baseline.learn_one(x, y)
         start, surrogate = time.perf_counter(), 0.0
@@ -90,8 +90,8 @@ class Delayed:
 
     def state(self) -> list[list[Any]]:
         """The rounds that wait, for a model."""
-        return [[*one.round, one.ticket, one.answer, dict(one.others)] for one in self.waiting]
+        return [[list(one.round), one.ticket, one.answer, dict(one.others)] for one in self.waiting]
 
     def restore(self, state: list[list[Any]]) -> None:
         """Go on from a state; the learner must have the tickets."""
-        self.waiting = deque(Waiting(Round(*parts[:4]), *parts[4:]) for parts in state)
+        self.waiting = deque(Waiting(Round(*parts), *others) for parts, *others in state)

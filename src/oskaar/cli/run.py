@@ -90,7 +90,7 @@ class Run:
             else:
                 happened, losses, seconds = self._replayed(rounds)
         except (ValueError, TypeError, MemoryError) as error:
-            where = f"{self.stream.table.name}, lines {rounds[0].line} to {rounds[-1].line}" if rounds else "the last"
+            where = _place(self.stream.table.name, rounds[0], rounds[-1]) if rounds else "the last"
             more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
             raise ReadError(f"{where}: {error}{more}") from error
         self._account(rounds, happened, losses, seconds)
@@ -209,3 +209,10 @@ class Run:
         """What the learner has read the columns as; None where it is not told, as with a kernel of its own."""
         schema = getattr(getattr(self.learner, "model", self.learner), "schema", None)
         return str(schema) if schema is not None and self.stream.names else None
+
+
+def _place(name: str, first: Round, last: Round) -> str:
+    """Where rounds were read; with their files, where there are several."""
+    if first.part != last.part:
+        return f"{first.part}, line {first.line}, to {last.part}, line {last.line}"
+    return f"{first.part or name}, lines {first.line} to {last.line}"

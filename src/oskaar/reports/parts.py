@@ -170,7 +170,7 @@ def settings(result: dict[str, Any], command: str) -> Iterator[str]:
         yield f"<pre>{escaped(command)}</pre>"
     facts = [(key, result.get(key)) for key in ("file", "loss", "learner")]
     versions = f"oskaar {oskaar.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-    facts.append(("seed", "0, of every draw: the same file gives the same numbers"))
+    facts.append(("seeds", "fixed: where inputs are drawn, for features, the same file gives the same numbers again"))
     facts.append(("versions", versions + f"Python {platform.python_version()}"))
     yield "<table><tbody>"
     yield from (f"<tr><th>{key}</th><td>{escaped(value)}</td></tr>" for key, value in facts if value)

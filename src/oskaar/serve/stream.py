@@ -219,6 +219,9 @@ class Stream:
                 self.service.deliver(self, answers)
                 self._took(time.perf_counter() - started, len(answers))
                 self._look()
+                if self._is_quick():
+                    self.service.loop.call_soon_threadsafe(self._work_here)
+                    return
 
     def _work_here(self) -> None:
         """As `_work`, in the event loop: operations for a moment; all else goes to a thread."""

@@ -23,12 +23,13 @@ SAMPLE = 100
 
 
 class Round(NamedTuple):
-    """The line where it was read, x, y, and whether it is learned only, not judged."""
+    """The line where it was read, x, y, whether it is learned only, not judged; the file, where there are several."""
 
     line: int
     x: Any
     y: Any
     warm: bool
+    part: str = ""
 
 
 def stream(
@@ -198,7 +199,7 @@ class TableStream:
                 continue
             y = self._label(cells, record)
             self._done += 1
-            yield Round(record.line, x, y, self._used <= self._head)
+            yield Round(record.line, x, y, self._used <= self._head, record.part)
 
     def _grouped(self) -> Iterator[Round]:
         for _, members in groupby(self._records, key=lambda record: self._cell(record, str(self.group))):
@@ -215,7 +216,7 @@ class TableStream:
             x = np.array(rows) if self.dense else rows
             y = self._label(cells, records[-1])
             self._done += 1
-            yield Round(records[-1].line, x, y, False)
+            yield Round(records[-1].line, x, y, False, records[-1].part)
 
     def _cell(self, record: Record, name: str) -> Any:
         return record.cells.get(name, 0 if self.table.sparse else None)
