@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses
+from oskaar.losses.simplex import projections
 
 TAGS = ("billing", "refund", "bug")
 SETS = [frozenset(TAGS[j] for j in z) for z in naive.subsets(3)]
@@ -150,3 +151,9 @@ def test_what_has_no_meaning_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=9))
+def test_one_distribution_is_that_of_many(z):
+    """To the last bit."""
+    assert np.array_equal(projections(np.array([z])), projections(np.array([z, z]))[:1])

@@ -236,3 +236,12 @@ def test_sparse_products_are_those_of_scipy(n, m, width, seed):
     np.testing.assert_allclose(sparse_inner(X, Y), product, atol=1e-12)
     with patch("oskaar.rows.MOST_SCATTERED", 0):
         np.testing.assert_allclose(sparse_inner(X, Y), product, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*ALL, "scaled"])
+@given(X=rows(width=3), Y=rows(width=3))
+def test_against_rows_that_stay(name, X, Y):
+    """To the last bit: what depends on Y alone is only computed earlier."""
+    scaled = kernels.Scaled(kernels.Gaussian() + 0.1 * kernels.Linear(), (0.5, 0.0, 1.0), (2.0, 1.0, 0.1)) + 1.0
+    kernel = ALL[name][0] if name in ALL else scaled
+    assert np.array_equal(kernel.against(Y)(X), kernel(X, Y))

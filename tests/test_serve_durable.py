@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import threading
 import time
 
 import numpy as np
@@ -16,6 +17,8 @@ from serving import SPEC
 
 from oskaar.serve import Conflict, Refused, TooBusy, Unavailable
 from oskaar.serve.backup import back_up
+from oskaar.serve.checkpoints import recovered
+from oskaar.serve.core import Core
 from oskaar.serve.operations import Ask, Operation
 from oskaar.serve.schema import VERSION, StoreError
 from oskaar.serve.service import Service
@@ -90,6 +93,40 @@ def test_recovery_is_bit_for_bit(tmp_path):
                 await send(stream, op("tell", ticket=asked["ticket"], y=y))
         async with running(tmp_path) as service:
             assert await model(service.streams["s"]) == local(50).to_bytes()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("quick", [0.0, 10.0], ids=["threads", "event loop"])
+def test_it_does_not_matter_who_applies_operations(tmp_path, monkeypatch, quick):
+    """Rounds that cross, with other work and checkpoints in between: the log says in which order they came."""
+    monkeypatch.setattr("oskaar.serve.stream.QUICK", quick)
+    here, apply = [], Core.apply
+
+    def applied(core, operation):
+        here.append(threading.current_thread() is threading.main_thread())
+        return apply(core, operation)
+
+    monkeypatch.setattr(Core, "apply", applied)
+
+    async def run():
+        async with running(tmp_path, pace=Pace(rounds=30, share=0)) as service:
+            stream = await learned(service, 1)
+
+            async def one(x, y):
+                ((_, asked),) = await send(stream, op("ask", x=x))
+                await model(stream)
+                return await send(stream, op("tell", ticket=asked["ticket"], y=y))
+
+            told = await asyncio.gather(*map(one, X[1:60], Y[1:60]))
+            assert sorted(body["rounds"] for ((_, body),) in told) == list(range(2, 61))
+            while stream.checkpoints.running:
+                await asyncio.sleep(0.01)
+            assert stream.checkpoints.written >= 2
+            assert any(here) == (quick > 0)
+            monkeypatch.setattr(Core, "apply", apply)
+            again = recovered(service.store, stream.id, stream.applied)
+            assert again.learner.to_bytes() == await model(stream)
 
     asyncio.run(run())
 

@@ -306,3 +306,14 @@ def test_reset_and_fit_close_all():
     with pytest.raises(ValueError, match="ticket 0 is closed"):
         learner.tell(ticket, 0)
     assert learner.ask(X[0])[0] == 1  # an old ticket is never taken for a new one
+
+
+@pytest.mark.parametrize("kind", ["exact", "budget", "salami"])
+def test_a_list_of_numbers_is_a_row(kind):
+    """As an array is, to the last bit, asked, told and learned; also where some numbers are whole."""
+    learners = [MAKE[kind](losses.ZeroOne(3)) for _ in range(2)]
+    for i, (x, y) in enumerate(zip(X, YS, strict=True)):
+        x = np.round(x) + 0.0 if i % 5 == 4 else x
+        for learner, row in zip(learners, (x, [int(v) if v == round(v) else float(v) for v in x]), strict=True):
+            learner.learn_one(row, y) if i % 3 == 0 else learner.tell(learner.ask(row)[0], y)
+    assert learners[0].to_bytes() == learners[1].to_bytes()
