@@ -139,9 +139,9 @@ def test_all_asked_before_the_first_is_told(name, kind):
     """Nothing is known when the answers are given; labels against them, and of one class."""
     loss, labels = GROWING[kind]
     for label in (None, 0):
-        happening = [("ask", t % 4, None) for t in range(20)] + [("tell", 0, label)] * 20
+        happening = [("ask", t % 4, None) for t in range(14)] + [("tell", 0, label)] * 14
         *_, found = drive(LEARNERS[name](loss), labels, happening)
-        assert found.rounds == 20
+        assert found.rounds == 14
         require_bounds(found, covered=True)
 
 
