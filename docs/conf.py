@@ -23,7 +23,13 @@ extensions = [
 exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]
 nitpicky = True
-INTERNAL = ("inputs.Store", "losses.base.Names", "losses.certainty.Marginals", "losses.ranges.Range", "saved.Thing")
+INTERNAL = (
+    "inputs.stores.Store",
+    "losses.base.Names",
+    "losses.certainty.Marginals",
+    "losses.ranges.Range",
+    "saved.Thing",
+)
 nitpick_ignore = [
     ("py:class", f"oskaar.{name}") for name in (*INTERNAL, "schema.tables.Columns", "schema.tables.Records")
 ]
