@@ -309,11 +309,11 @@ def unit_kernels(rows, Phi=None):
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=64):
+def scales_taken(ends, first=4, last=512, at_once=16):
     """How many rows the scales in force are of, before each round and after the last.
 
     They are taken when there are n = 4, 8, ..., 512 rows or more, and are in force at once up to n = 64, and from
-    n + n / 4 rows on after that.
+    n + n / 8 rows on after that.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -321,7 +321,7 @@ def scales_taken(ends, first=4, last=512, at_once=64):
             of, waiting = waiting[0], None
         elif waiting is None and due <= min(rows, last):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
-            of, waiting = (rows, None) if n <= at_once or rows >= n + n // 4 else (of, (rows, n + n // 4))
+            of, waiting = (rows, None) if n <= at_once or rows >= n + n // 8 else (of, (rows, n + n // 8))
             due = 2 * n
         found.append(of)
     return found
@@ -524,7 +524,7 @@ def ensemble(
     budget=512,
     draws=None,
     columns=False,
-    at_once=64,
+    at_once=16,
     window=512,
     neighbours=True,
     **settings,

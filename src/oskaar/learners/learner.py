@@ -391,6 +391,8 @@ class OnlineLearner(Confidence, Predictor):
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
         advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
+        if self.max_bytes is not None and advance.made is not None:
+            require_space(self._held() + held(advance.made), self.max_bytes, self._estimator.advice)
         kernels = self._inputs.chosen(block)
         residuals = self._residuals_after(happened.predictions, labels.ys)
         with writing(self):

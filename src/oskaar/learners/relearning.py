@@ -4,8 +4,8 @@ A learner without a kernel of its own compares features in units of their spread
 rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 512 rows; with fewer than 4 the
 schema alone is. An ensemble goes over from kernels to features when there are many rows. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
-again, some at each round, and those that come meanwhile. It takes the place of the present one when there are
-n + n / 4 rows; up to 64 rows at once.
+again, 16 at a time, and those that come meanwhile. It takes the place of the present one when there are n + n / 8
+rows; up to 16 rows at once.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -38,8 +38,8 @@ from oskaar.schema import Schema, tables
 LAST = 512
 """Units are taken at 4, 8, ... rows, up to so many."""
 
-AT_ONCE = 64
-"""So many rows are learned again in one round."""
+AT_ONCE = 16
+"""So many rows are learned again in one round: more take longer than an answer may, fewer cost more each."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
@@ -114,11 +114,15 @@ class Underway:
 
 @dataclass(frozen=True)
 class Advance:
-    """What is to be written down with a round: the relearning after it, an estimator that takes over, or a chunk."""
+    """What is to be written down with a round: the relearning after it, an estimator that takes over, or a chunk.
+
+    made: an estimator that there was not before the round.
+    """
 
     after: Relearning | None
     finished: Underway | None = None
     chunk: tuple[Underway, Block, Any] | None = None
+    made: Underway | None = None
 
     def write(self) -> None:
         """Learn the chunk."""
@@ -160,10 +164,11 @@ class Relearning:
         new = self._with(rounds=rounds)
         if self.underway is None:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
-        done, left = new._learned_rows(self.underway), max(self.underway.swap - rounds.rows, 0)
-        aim = min(done + -(-(self.underway.swap - done) // (left + 1)), rounds.rows) if left else rounds.rows
+        aim = self._aim(self.underway, rounds.rows)
+        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < AT_ONCE:
+            return Advance(new)
         underway, chunk = new._towards(self.underway, aim)
-        if left:
+        if rounds.rows < underway.swap:
             return Advance(new._with(underway=underway), chunk=chunk)
         return Advance(new._with(underway=None) if new.due <= new.last else None, underway, chunk)
 
@@ -172,9 +177,8 @@ class Relearning:
         kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
         if self.underway is None:
             return kept
-        left = self.underway.swap - self.rounds.rows
-        rows = self.underway.swap - self._learned_rows(self.underway)
-        more = block.n * rows // max(left, 1) + 1
+        aim = self._aim(self.underway, self.rounds.rows + block.n)
+        more = max(aim - self._learned_rows(self.underway), 0)
         stored = nbytes(block.rows) * (more + self.underway.inputs.n // 2) // max(block.n, 1)
         return kept + stored + self.underway.estimator.growth(more)
 
@@ -209,12 +213,12 @@ class Relearning:
         after, made = (later if later.due <= self.last else None), assemble(self.rounds)
         if made is None:
             return Advance(after)
-        underway = Underway(*made, n + n // 4, len(self.rounds.ys), space)
+        underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
-            return Advance(later._with(underway=underway))
+            return Advance(later._with(underway=underway), made=underway)
         while underway.learned < len(self.rounds.ys):
             underway = self._learn(underway, rows)
-        return Advance(after, underway)
+        return Advance(after, underway, made=underway)
 
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
@@ -232,6 +236,11 @@ class Relearning:
         while self._learned_rows(underway) < aim:
             underway = self._learn(underway, aim)
         return underway, None
+
+    def _aim(self, underway: Underway, rows: int) -> int:
+        """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""
+        made, swap = self.rounds.ends[underway.known - 1], underway.swap
+        return swap * (rows - made) // (swap - made) if rows < swap else rows
 
     def _learned_rows(self, underway: Underway) -> int:
         return self.rounds.ends[underway.learned - 1] if underway.learned else 0

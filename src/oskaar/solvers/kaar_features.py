@@ -35,7 +35,7 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
 from oskaar.solvers.chunks import in_turn, target_of
 from oskaar.solvers.pending_rows import ROOM, PendingRows, round_of_row
-from oskaar.solvers.qr_update import QRUpdate, bordered
+from oskaar.solvers.qr_update import BLOCK, QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
 
@@ -107,7 +107,7 @@ class FeatureSolver:
         """An upper bound of the memory that so many more rows take; full: they bring no features."""
         D = self.dim if full else self.dim + rows
         p, n = self.targets, max(ROOM, self.pending.n + rows)
-        most = 2 * D * (D + 3 * p) + n * (3 * D + 5 * p + n + 1)
+        most = 2 * D * (D + 3 * p + BLOCK) + n * (4 * D + 5 * p + n + 1)  # S, rows pending, and a QR update of them
         held = self.S.nbytes + self.pending.nbytes + (self.folding.nbytes if self.folding else 0)
         return max(8 * most - held, 0)
 
