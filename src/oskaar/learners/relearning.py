@@ -4,8 +4,8 @@ A learner without a kernel of its own compares features in units of their spread
 rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 512 rows; with fewer than 4 the
 schema alone is. An ensemble goes over from kernels to features when there are many rows. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
-again, 16 at a time, and those that come meanwhile. It takes the place of the present one when there are n + n / 8
-rows; up to 16 rows at once.
+again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
+n + n / 8 rows; up to 16 rows at once.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -38,8 +38,8 @@ from oskaar.schema import Schema, tables
 LAST = 512
 """Units are taken at 4, 8, ... rows, up to so many."""
 
-AT_ONCE = 16
-"""So many rows are learned again in one round: more take longer than an answer may, fewer cost more each."""
+AT_ONCE, CHUNK = 16, 8
+"""Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
@@ -165,7 +165,7 @@ class Relearning:
         if self.underway is None:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
         aim = self._aim(self.underway, rounds.rows)
-        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < AT_ONCE:
+        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < CHUNK:
             return Advance(new)
         underway, chunk = new._towards(self.underway, aim)
         if rounds.rows < underway.swap:
