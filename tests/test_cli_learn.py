@@ -144,7 +144,7 @@ def test_a_bad_row_ends_with_the_table_of_the_rows_before_it(tmp_path, capsys):
     path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(170)) + "1,a,3\n")
     assert main(["learn", str(path), "--learner", "oskaar"]) == 2
     out, err = capsys.readouterr()
-    assert "96 rounds" in out
+    assert "128 rounds" in out
     assert "mean loss" in out
     assert "line 172: there must be 2 values" in err
 

@@ -122,7 +122,7 @@ def test_it_does_not_matter_who_applies_operations(tmp_path, monkeypatch, quick)
             assert sorted(body["rounds"] for ((_, body),) in told) == list(range(2, 61))
             while stream.checkpoints.running:
                 await asyncio.sleep(0.01)
-            assert stream.checkpoints.written >= 2
+            assert stream.checkpoints.written >= 1
             assert any(here) == (quick > 0)
             monkeypatch.setattr(Core, "apply", apply)
             again = recovered(service.store, stream.id, stream.applied)

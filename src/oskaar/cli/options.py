@@ -60,7 +60,7 @@ def parser() -> Parser:
         "--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)"
     )
     learn.add_argument("--delay", type=_count, help="labels are there when so many more rows have been answered")
-    learn.add_argument("--chunk", type=_count, default=96, help="rounds at a time (1: answers at once; default 96)")
+    learn.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
     learn.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
     learn.add_argument(
         "--model", metavar="FILE", help="keep the model in this file; if it is there, go on with it (see --every)"

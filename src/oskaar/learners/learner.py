@@ -319,6 +319,14 @@ class OnlineLearner(Confidence, Predictor):
             wanted += self._relearning.growth(block)
         require_space(wanted, self.max_bytes, self._estimator.advice)
 
+    def _require_space_for(self, advance: Advance) -> None:
+        """Refuse a round whose new estimator has no room, beside the present one or in its place."""
+        made = advance.made
+        if self.max_bytes is None or made is None:
+            return
+        new = {"_made": made} if advance.finished is None else {"_estimator": made.estimator, "_inputs": made.inputs}
+        require_space(held({**self.__dict__, "_memo": None, **new}), self.max_bytes, self._estimator.advice)
+
     def like_new(self) -> Self:
         """A learner with the same settings that has seen nothing."""
         fresh = object.__new__(type(self))
@@ -391,8 +399,7 @@ class OnlineLearner(Confidence, Predictor):
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
         advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
-        if self.max_bytes is not None and advance.made is not None:
-            require_space(self._held() + held(advance.made), self.max_bytes, self._estimator.advice)
+        self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
         residuals = self._residuals_after(happened.predictions, labels.ys)
         with writing(self):
