@@ -17,7 +17,6 @@ from serving import SPEC
 
 from oskaar.serve import Conflict, Refused, TooBusy, Unavailable
 from oskaar.serve.backup import back_up
-from oskaar.serve.checkpoints import recovered
 from oskaar.serve.core import Core
 from oskaar.serve.operations import Ask, Operation
 from oskaar.serve.schema import VERSION, StoreError
@@ -110,7 +109,7 @@ def test_it_does_not_matter_who_applies_operations(tmp_path, monkeypatch, quick)
     monkeypatch.setattr(Core, "apply", applied)
 
     async def run():
-        async with running(tmp_path, pace=Pace(rounds=30, share=0)) as service:
+        async with running(tmp_path, pace=Pace(rounds=30, share=0), crash=True) as service:
             stream = await learned(service, 1)
 
             async def one(x, y):
@@ -124,9 +123,9 @@ def test_it_does_not_matter_who_applies_operations(tmp_path, monkeypatch, quick)
                 await asyncio.sleep(0.01)
             assert stream.checkpoints.written >= 1
             assert any(here) == (quick > 0)
-            monkeypatch.setattr(Core, "apply", apply)
-            again = recovered(service.store, stream.id, stream.applied)
-            assert again.learner.to_bytes() == await model(stream)
+            lived = await model(stream)
+        async with running(tmp_path) as service:
+            assert await model(service.streams["s"]) == lived
 
     asyncio.run(run())
 
