@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("oskaar", derandomize=True, max_examples=20, **COMMON)  # the same examples in every run
+settings.register_profile("oskaar", derandomize=True, max_examples=16, **COMMON)  # the same examples in every run
 settings.register_profile("fuzz", derandomize=False, max_examples=40, print_blob=True, **COMMON)  # new ones
 settings.load_profile("oskaar")
 
