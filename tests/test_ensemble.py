@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, features, kernels, losses, replay
-from oskaar.arrays import fit_columns
+from oskaar.arrays import carried, fit_columns
 from oskaar.inputs import Compared, Inputs
 from oskaar.learners.experts import PastLabels, Ridges
 from oskaar.learners.mixture import Weights
@@ -81,6 +81,19 @@ def test_ties_are_broken_alike_in_chunks_and_in_turn(ys, rows):
 
 
 # ------------------------------------------------------------------ weights
+
+
+@given(
+    st.frozensets(st.integers(0, 9)) | st.builds(range, st.integers(0, 5), st.integers(0, 9)),
+    st.frozensets(st.integers(0, 9)) | st.builds(range, st.integers(0, 5), st.integers(0, 9)),
+)
+def test_what_restarts_gained_is_carried_on(before, now):
+    """Whichever are gone and whichever are new."""
+    gains = {round_: float(round_ + 1) for round_ in before}
+    values = np.array([gains[r] * np.array([1.0, -1.0]) for r in sorted(before)]).reshape(-1, 2).T
+    found = carried(values, np.array(sorted(before), dtype=np.int64), np.array(sorted(now), dtype=np.int64))
+    np.testing.assert_array_equal(found[0], [gains.get(r, 0.0) for r in sorted(now)])
+    np.testing.assert_array_equal(found[1], -found[0])
 
 
 @settings(max_examples=20)

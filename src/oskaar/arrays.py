@@ -73,6 +73,27 @@ def without_rounding(G: Array) -> Array:
     return G if kept.all() else np.where(kept[:, None], G, 0.0)
 
 
+def carried(values: Array, before: Any, now: Any) -> Array:
+    """Values (..., S) of what there was before, for what there is now: numbers that rise; 0 for what is new.
+
+    >>> carried(np.array([1.0, 2.0, 3.0]), np.array([0, 4, 6]), np.array([4, 6, 7]))
+    array([2., 3., 0.])
+    """
+    found = np.zeros((*values.shape[:-1], len(now)))
+    if not len(before) or not len(now):
+        return found
+    later = before[0] <= now[0] and before[-1] <= now[-1]
+    if later and before[-1] - before[0] == len(before) - 1 and now[-1] - now[0] == len(now) - 1:  # no gaps
+        kept = values[..., now[0] - before[0] :]
+        found[..., : kept.shape[-1]] = kept
+        return found
+    place = np.searchsorted(now, before)
+    here = place < len(now)
+    here[here] = now[place[here]] == before[here]
+    found[..., place[here]] = values[..., here]
+    return found
+
+
 def fit_columns(G: Array, columns: int) -> Array:
     """G[..., :] with zeros for coordinates it lacks, without those that are not there yet (they are zero).
 

@@ -39,13 +39,13 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from oskaar import state
-from oskaar.arrays import Array
+from oskaar.arrays import Array, carried
 from oskaar.saved import saved
 
 RATE, RATES = 0.001, (0.0001, 0.01)
 """False alarms a round, by default and in which range."""
 
-AGES, YOUNGEST = (4, 8, 16, 32, 64), 72
+AGES, YOUNGEST = np.array([4, 8, 16, 32, 64]), 72
 """Ages of the restarts that the reference is compared with, and its own at least."""
 
 BLOCK, KEPT, QUIET = 8, 256, 0.2
@@ -100,11 +100,11 @@ class ChangeDetector:
         """When so many rounds are over, and kinds of experts by restarts (J, S), oldest first, had these losses."""
         now, paid = rounds - 1, _mean(list(losses))
         reference = int(np.searchsorted(restarts, self.start)) % len(restarts)
-        gains = self._aligned(restarts) + (paid[reference] - paid)
+        gains = carried(self.gains, self.restarts, restarts) + (paid[reference] - paid)
         if now - restarts[reference] < YOUNGEST:
             return replace(self, restarts=restarts, gains=gains)
-        young = [paid[place - 1] for place in np.searchsorted(restarts, [now - h for h in AGES], side="right")]
-        total, inside = self.open + float(paid[reference] - _mean(young)), self.inside + 1  # (1)
+        young = paid[np.searchsorted(restarts, now - AGES, side="right") - 1]
+        total, inside = self.open + float(paid[reference] - _mean(young.tolist())), self.inside + 1  # (1)
         if inside < BLOCK:
             return replace(self, open=total, inside=inside, restarts=restarts, gains=gains)
         blocks = (*self.blocks[1 - KEPT :], total / BLOCK)
@@ -128,17 +128,9 @@ class ChangeDetector:
         rising = self.restarts.dtype == np.int64 and (np.diff(self.restarts) > 0).all()
         state.require(fit and rising, "each restart must have a gain")
 
-    def _aligned(self, restarts: NDArray[np.int64]) -> Array:
-        """The gains so far of the restarts that are there now; those that are new have 0."""
-        gains, place = np.zeros(len(restarts)), np.searchsorted(restarts, self.restarts)
-        here = place < len(restarts)
-        here[here] = restarts[place[here]] == self.restarts[here]
-        gains[place[here]] = self.gains[here]
-        return gains
-
     def _alarm(self, now: int, restarts: Any, gains: Array, last: int, p: float) -> ChangeDetector:
         """A change at the restart with the largest gain, of those that began at about the blocks that stand out."""
-        near = restarts > max(self.start, now - 2 * last - max(AGES))
+        near = restarts > max(self.start, now - 2 * last - AGES[-1])
         best = int(restarts[near][np.argmax(gains[near])])
         change = Change(best + 1, now + 1, float(-np.log10(p)))
         return ChangeDetector(self.rate, (*self.found, change), best)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar import state, theory
-from oskaar.arrays import Array, fit_columns, spans
+from oskaar.arrays import Array, carried, fit_columns, spans
 from oskaar.inputs import Block, Compared, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.change_points import ChangeDetector
@@ -72,7 +72,7 @@ class Weights:
     def logs(self, births: Any) -> tuple[Array, Array]:
         """Logarithms of the weights of restarts (J, S) and of experts (K,), but for a constant."""
         rate = self.rate
-        logs = rate * self._aligned(births)
+        logs = rate * carried(self.gains, self.births, births)
         if self.later:
             logs += self.later * (births > 0)
         return logs, rate * self.expert_gains + self.priors
@@ -91,7 +91,7 @@ class Weights:
         """When restarts (J, S) and experts (K,) have had these losses, and the mixture its own."""
         other = object.__new__(Weights)
         other.__dict__.update(self.__dict__)
-        other.births, other.gains = births, self._aligned(births) + (own - losses)  # (2)
+        other.births, other.gains = births, carried(self.gains, self.births, births) + (own - losses)  # (2)
         other.expert_gains = self.expert_gains + (own - experts)
         other.paid, other.rounds = self.paid + own, self.rounds + 1
         return other
@@ -100,19 +100,6 @@ class Weights:
         """Refuse weights from a file that are not of so many experts."""
         state.require(self.gains.shape == (kinds, len(self.births)), "a weight for each restart")
         state.require(len(self.expert_gains) == len(self.priors) == experts, "a weight for each expert")
-
-    def _aligned(self, births: Any) -> Array:
-        """The gains of the restarts that are there now; those that are new have 0."""
-        old = len(self.births)
-        gains = np.zeros((len(self.gains), len(births)))
-        if len(births) == old + 1 and (old == 0 or births[0] == self.births[0]):  # one newborn, none gone
-            gains[:, :old] = self.gains
-            return gains
-        known = np.searchsorted(self.births, births)
-        here = known < len(self.births)
-        here[here] = self.births[known[here]] == births[here]
-        gains[:, here] = self.gains[:, known[here]]
-        return gains
 
 
 @dataclass
@@ -298,14 +285,15 @@ class Mixture:
         experts = self._inside(experts, space)
         logs, expert_logs = pending.weights.logs(births)
         p, mass = softmax(logs)
+        all_logs = np.append(mass, expert_logs)
         whole = mean = _mean(p, restarts)  # Algorithm 2, line 8
         if len(experts):
-            shares, _ = softmax(np.append(mass, expert_logs))
+            shares, _ = softmax(all_logs)
             q = max(mean.shape[1], experts.shape[2])
             others = (shares[1:] @ experts.reshape(len(experts), -1)).reshape(experts.shape[1:])
             whole = shares[0] * fit_columns(mean, q) + fit_columns(others, q)
         pending.current = restarts, experts, whole
-        pending.logs.append(np.append(mass, expert_logs))
+        pending.logs.append(all_logs)
         pending.means.append(mean)
         pending.each.append(experts)
 
