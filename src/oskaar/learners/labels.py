@@ -63,7 +63,7 @@ class Labels:
             answers = space.decode_many(without_rounding(G))
             for c, mine in enumerate(found):
                 mine += answers[c * (end - first) :][: stop - first]
-        return np.array([[self.loss(z, y) for z, y in zip(mine, self.ys, strict=True)] for mine in found]).T
+        return np.array([_losses(self.loss, zs, y) for *zs, y in zip(*found, self.ys, strict=True)])
 
     def losses(self, answers: list[Any]) -> Array:
         """Delta of each answer."""
@@ -84,6 +84,15 @@ class Labels:
             return errors
         means: Array = np.add.reduceat(errors, [lo for lo, _ in self.rows]) / [hi - lo for lo, hi in self.rows]
         return means
+
+
+def _losses(loss: Loss, zs: list[Any], y: Any) -> list[float]:
+    """Delta of several answers to one round; of answers that are the same it is computed once."""
+    try:
+        paid = {z: loss(z, y) for z in dict.fromkeys(zs)}
+    except TypeError:  # answers that have no hash
+        return [loss(z, y) for z in zs]
+    return [paid[z] for z in zs]
 
 
 def together(spaces: Sequence[Space]) -> Iterator[tuple[Space, int, int, int]]:

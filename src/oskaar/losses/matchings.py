@@ -33,6 +33,8 @@ class PermutationLoss(Loss):
 
     def check(self, y: Any) -> Any:
         """A tuple that holds each of the n once, out of any sequence."""
+        if self._as_whole([y]) is not None and all(type(item) is int for item in y):
+            return y
         items = self._sequence(y)
         places = [self._place(item) for item in items]
         self._require_each_once(places, y)
@@ -42,14 +44,21 @@ class PermutationLoss(Loss):
         """Which of the n is at each place, (len(ys), n)."""
         if not len(ys):
             return np.zeros((0, self.n), dtype=int)
-        if self._plain and all(type(y) is tuple and len(y) == self.n for y in ys):
-            try:
-                Z = np.array(ys)
-            except (TypeError, ValueError, OverflowError):
-                Z = np.zeros(0)
-            if Z.dtype.kind == "i" and Z.ndim == 2 and (np.sort(Z, axis=1) == np.arange(self.n)).all():
-                return Z
+        Z = self._as_whole(ys)
+        if Z is not None:
+            return Z
         return np.array([[self.things.position(item) for item in PermutationLoss.check(self, y)] for y in ys])
+
+    def _as_whole(self, ys: Sequence[Any]) -> Any:
+        """Tuples that hold each of 0..n-1 once as one array, without looking at each number; None for all others."""
+        if not self._plain or not all(type(y) is tuple and len(y) == self.n for y in ys):
+            return None
+        try:
+            Z = np.array(ys)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        plain = Z.dtype.kind == "i" and Z.ndim == 2 and (np.sort(Z, axis=1) == np.arange(self.n)).all()
+        return Z if plain else None
 
     def tuples(self, Z: Any) -> list[tuple[Any, ...]]:
         """Rows of indices as users write them."""

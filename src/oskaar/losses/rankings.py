@@ -74,9 +74,9 @@ class RankingLoss(PermutationLoss):
 
     def ranks(self, ys: Sequence[Any]) -> Array:
         """The rank of each item, from 0, with the mean rank for tied items: (len(ys), n)."""
-        tied = [i for i, y in enumerate(ys) if self.takes_ties and self._is_tied(y)]
-        if not tied:
-            return np.argsort(self.indices(ys), axis=1).astype(float)
+        Z = self._as_whole(ys) if len(ys) else None
+        if Z is not None or not (self.takes_ties and any(self._is_tied(y) for y in ys)):
+            return np.argsort(self.indices(ys) if Z is None else Z, axis=1).astype(float)
         R = np.empty((len(ys), self.n))
         for i, y in enumerate(ys):
             start = 0
