@@ -248,3 +248,38 @@ def test_fork():
     """In a child the work of other threads is over; that of the thread which forked goes on."""
     source = str(Path(threads.__file__).parents[1])
     subprocess.run([sys.executable, "-c", FORK], check=True, env={"PYTHONPATH": source, "PATH": ""}, timeout=120)
+
+
+FORK_WHILE_LOADING = """
+import os, signal, sys, threading, time
+from oskaar import OSKAAR, losses
+
+loading = threading.Event()
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "scipy.spatial":
+            loading.set()
+            time.sleep(0.5)
+
+sys.meta_path.insert(0, Slow())
+learner = OSKAAR(losses.ZeroOne(2))
+other = threading.Thread(target=lambda: [learner.learn_one([float(i)], i % 2) for i in range(8)])
+other.start()
+loading.wait(60)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    OSKAAR(losses.ZeroOne(2)).fit([[0.0], [1.0]], [0, 1]).predict_one([2.0])
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+other.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_waits_for_what_is_loaded():
+    """A child whose parent was loading a module would wait for that module for ever."""
+    source = str(Path(threads.__file__).parents[1])
+    command = [sys.executable, "-W", "ignore", "-c", FORK_WHILE_LOADING]
+    subprocess.run(command, check=True, env={"PYTHONPATH": source, "PATH": ""}, timeout=120)

@@ -105,9 +105,14 @@ def _limits() -> tuple[_Limit, ...]:
 
 
 def _find() -> None:
-    """Look for the libraries of NumPy and SciPy, which are loaded by then, once: it takes some milliseconds."""
+    """Look for the libraries of NumPy and SciPy, which are loaded by then, once: it takes some milliseconds.
+
+    Modules that most rounds need are loaded here, where a fork waits: in a child that is forked while another thread
+    loads a module, that module could never be loaded.
+    """
     global _found
-    import scipy.linalg  # noqa: F401
+    import scipy.linalg
+    import scipy.spatial.distance  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     with warnings.catch_warnings():
