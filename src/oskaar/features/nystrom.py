@@ -16,7 +16,6 @@ Equivalent to tests/naive.py::nystrom, which projects every row on the atoms of 
 from __future__ import annotations
 
 import copy
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -156,13 +155,10 @@ class Nystrom(FeatureMap):
         """k(X, atoms); atoms that stay are prepared once."""
         assert self._chosen is not None
         atoms = widened(self.atoms, X)
-        if self.full and isinstance(X, np.ndarray) and atoms is self.atoms:
-            self._prepared = self._prepared or self._chosen.against(atoms)
-            with np.errstate(all="ignore"):  # what comes of it is checked
-                K = np.asarray(self._prepared(X), dtype=float)
-                if K.shape == (len(X), self.size) and math.isfinite(K.sum()):
-                    return K
-        return gram(self._chosen, X, atoms)
+        if not self.full or not isinstance(X, np.ndarray) or atoms is not self.atoms:
+            return gram(self._chosen, X, atoms)
+        self._prepared = self._prepared or self._chosen.against(atoms)
+        return gram(self._chosen, X, atoms, self._prepared)
 
     def _grown(self, growth: _Growth, X: Rows) -> Self:
         """The map after the rows of a growth."""

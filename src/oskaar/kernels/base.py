@@ -144,8 +144,8 @@ class Product(_Pair):
         return self.left.diag(X) * self.right.diag(X)
 
 
-def gram(kernel: Kernel, X: Rows, Y: Rows) -> Array:
-    """k(X, Y), refused where it is not (n, m) finite numbers.
+def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | None = None) -> Array:
+    """k(X, Y), refused where it is not (n, m) finite numbers; against: `kernel.against(Y)`, where it is known.
 
     >>> from oskaar.kernels import Linear
     >>> gram(Linear(), np.array([[1e200]]), np.array([[1e200]]))                             # doctest: +ELLIPSIS
@@ -153,7 +153,7 @@ def gram(kernel: Kernel, X: Rows, Y: Rows) -> Array:
     ValueError: kernel Linear() must return finite numbers, got inf for a pair of inputs: rescale the inputs, ...
     """
     with np.errstate(all="ignore"):  # what comes of it is checked
-        K = np.asarray(kernel(X, Y), dtype=float)
+        K = np.asarray(kernel(X, Y) if against is None else against(X), dtype=float)
         if K.shape == (count(X), count(Y)) and math.isfinite(K.sum()):
             return K
     return _checked(kernel, K, (count(X), count(Y)), "a pair of inputs")

@@ -61,7 +61,7 @@ class Laplacian(Stationary):
     """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        D = _absolute_distances(X, Y)
+        D = absolute_distances(X, Y)
         D /= -self.lengthscale
         return np.exp(D, out=D)
 
@@ -206,7 +206,8 @@ def _cdist() -> Any:
     return cdist
 
 
-def _absolute_distances(X: Rows, Y: Rows) -> Array:
+def absolute_distances(X: Rows, Y: Rows) -> Array:
+    """sum_j |x_j - y_j| of each pair, (n, m)."""
     X, Y = as_rows(X), as_rows(Y)
     if not (is_sparse(X) or is_sparse(Y)):
         distances: Array = _cdist()(X, Y, "cityblock")

@@ -308,8 +308,9 @@ class OnlineLearner(Confidence, Predictor):
 
     # ---------------------------------------------------------------- inside
 
-    def _held(self) -> int:
-        return held({**self.__dict__, "_memo": None})
+    def _held(self, **others: Any) -> int:
+        """The memory behind this learner, with other attributes in the place of its own, or beside them."""
+        return held({**self.__dict__, "_memo": None, **others})
 
     def _require_space(self, block: Block) -> None:
         if self.max_bytes is None:
@@ -325,7 +326,7 @@ class OnlineLearner(Confidence, Predictor):
         if self.max_bytes is None or made is None:
             return
         new = {"_made": made} if advance.finished is None else {"_estimator": made.estimator, "_inputs": made.inputs}
-        require_space(held({**self.__dict__, "_memo": None, **new}), self.max_bytes, self._estimator.advice)
+        require_space(self._held(**new), self.max_bytes, self._estimator.advice)
 
     def like_new(self) -> Self:
         """A learner with the same settings that has seen nothing."""

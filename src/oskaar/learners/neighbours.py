@@ -23,6 +23,7 @@ import numpy as np
 from oskaar import state
 from oskaar.arrays import Array, Growing, fit_columns
 from oskaar.inputs import Block, Inputs
+from oskaar.kernels.shapes import absolute_distances
 from oskaar.kernels.standardised import Mapped
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
@@ -179,7 +180,7 @@ class Neighbours:
     def _corrections(self, U: Array, p: int) -> Array:
         """c_k (C, rows, p or more) of rows each of which may come next."""
         errors = fit_columns(self.errors.view[-self.memory :], max(p, self.errors.shape[1]))
-        found = [_of_nearest(distances, errors) for distances in _distances(U, self.U.view[-self.memory :])]
+        found = [_of_nearest(distances, errors) for distances in absolute_distances(U, self.U.view[-self.memory :])]
         return np.stack(found, axis=1)
 
     def _corrections_in_turn(self, U: Array, errors: Array) -> Array:
@@ -188,7 +189,7 @@ class Neighbours:
         wrong = np.concatenate([fit_columns(self.errors.view[-self.memory :], errors.shape[1]), errors])
         before = len(known) - len(U)
         found = []
-        for i, distances in enumerate(_distances(U, known)):
+        for i, distances in enumerate(absolute_distances(U, known)):
             past = slice(max(before + i - self.memory, 0), before + i)
             found.append(_of_nearest(distances[past], wrong[past]))
         return np.stack(found, axis=1)
@@ -205,13 +206,6 @@ class Neighbours:
             accounts = accounts.after(mine, own)
         pending.accounts = accounts
         return np.array(weights)
-
-
-def _distances(U: Array, known: Array) -> Array:
-    from scipy.spatial.distance import cdist  # slow to load
-
-    distances: Array = cdist(U, known, "cityblock")
-    return distances
 
 
 def _of_nearest(distances: Array, errors: Array) -> Array:

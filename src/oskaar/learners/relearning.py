@@ -38,7 +38,7 @@ from oskaar.schema import Schema, tables
 LAST = 512
 """Units are taken at 4, 8, ... rows, up to so many."""
 
-AT_ONCE, CHUNK = 16, 8
+AT_ONCE, AT_A_TIME = 16, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
 PER_ROW = 256
@@ -165,7 +165,7 @@ class Relearning:
         if self.underway is None:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
         aim = self._aim(self.underway, rounds.rows)
-        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < CHUNK:
+        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < AT_A_TIME:
             return Advance(new)
         underway, chunk = new._towards(self.underway, aim)
         if rounds.rows < underway.swap:
