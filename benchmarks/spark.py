@@ -1,14 +1,17 @@
 """Spark on this machine: keyed streams against a plain loop, one model over many rows against scikit-learn's.
 
-    python benchmarks/spark.py [--rows 10000000] [--keys 200] [--cores 2]
+    python benchmarks/spark.py [--rows 10000000] [--keys 200] [--cores 2] [--ridge-rows 1000000]
 
 All ratios are within one run. Times are wall clock, without what Spark needs to start its workers: each job runs once
-on a few rows before it is timed. The state of a key and the bytes that are reduced do not depend on the machine.
+on a few rows before it is timed. Beside them stand processor times, Java's and those of all workers included, which
+other work on the machine changes less. The state of a key and the bytes reduced do not depend on the machine.
 """
 
 import argparse
+import os
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,10 +26,39 @@ NAMES = [f"x{j}" for j in range(10)]
 FOURIER = features.RandomFourier(kernels.Gaussian(3.0) + 1.0, 256, width=len(NAMES))
 
 
-def timed(work):
-    start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def processor():
+    """Seconds of processor time of this process and of all that it has started."""
+    children, used = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:
+            continue
+        fields = text.rsplit(")", 1)[1].split()
+        pid = int(text.split()[0])
+        children.setdefault(int(fields[1]), []).append(pid)
+        used[pid] = sum(map(int, fields[11:15]))  # its own, and that of children that have ended
+    total, waiting = 0, [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        total += used.get(pid, 0)
+        waiting += children.get(pid, [])
+    return total / TICKS
+
+
+class Timed:
+    """What some work returned, and the seconds that it took on the clock and of processors."""
+
+    def __init__(self, work):
+        start, used = time.perf_counter(), processor()
+        self.found = work()
+        self.wall, self.cpu = time.perf_counter() - start, processor() - used
+
+    def __str__(self):
+        return f"{self.wall:.1f} s, {self.cpu:.1f} s of processors"
 
 
 def rows_of(seed, n):
@@ -55,15 +87,16 @@ def made(session, rows, partitions):
 def model(session, rows, cores):
     learner = OSKAAR(losses.ZeroOne(2), features=FOURIER, lam=1.0)
     ospark.fit(made(session, 2000, cores), learner, x=NAMES, y="y")
-    took, fitted = timed(lambda: ospark.fit(made(session, rows, 2 * cores), learner, x=NAMES, y="y"))
-    X, y = rows_of([10**6, 0], 20_000)
-    loss = -fitted.score(X, y)
-    print(f"fit of {fitted.rounds} rows, D = 256, local[{cores}]: {took:.1f} s, {1e6 * took / rows:.2f} us a row")
-    print(f"    loss {loss:.4f}; bytes reduced: {len(fitted.to_bytes())} for each of {2 * cores} partitions")
-    return took, loss
+    took = Timed(lambda: ospark.fit(made(session, rows, 2 * cores), learner, x=NAMES, y="y"))
+    fitted, (X, y) = took.found, rows_of([10**6, 0], 20_000)
+    print(f"fit of {fitted.rounds} rows, D = 256, local[{cores}]: {took}")
+    print(f"    {1e6 * took.wall / rows:.2f} us a row, {1e6 * took.cpu / rows:.2f} of processors")
+    size = len(fitted.to_bytes())
+    print(f"    loss {-fitted.score(X, y):.4f}; bytes reduced: {size} for each of {2 * cores} partitions")
+    return took
 
 
-def peers(rows, took):
+def peers(rows, ridge_rows, took):
     """scikit-learn on the same features, in one process, rows made and mapped in the time that is taken."""
     from sklearn.linear_model import RidgeClassifier, SGDClassifier
 
@@ -71,22 +104,40 @@ def peers(rows, took):
     Z_test = FOURIER(X_test)
     sgd = SGDClassifier(loss="log_loss", average=True)
 
-    def stream():
-        for part in range(rows // 50_000):
-            X, y = rows_of([0, part], 50_000)
-            sgd.partial_fit(FOURIER(X), y, classes=[0, 1])
+    def stream(rows, work):
+        for part in range(-(-rows // 50_000)):
+            X, y = rows_of([0, part], min(50_000, rows - 50_000 * part))
+            work(X, y)
 
-    seconds, _ = timed(stream)
+    alone = OSKAAR(losses.ZeroOne(2), features=FOURIER, lam=1.0)
+    seconds = Timed(lambda: stream(rows, lambda X, y: alone.learn_batch(X, y.tolist())))
+    print(f"learn_batch, one process: {seconds}, ratio {_ratio(seconds, took)}")
+    print(f"    loss {-alone.score(X_test, y_test):.4f}")
+    seconds = Timed(lambda: stream(rows, lambda X, y: sgd.partial_fit(FOURIER(X), y, classes=[0, 1])))
     wrong = 1 - sgd.score(Z_test, y_test)
-    print(f"SGDClassifier: {seconds:.1f} s, ratio {seconds / took:.2f} of Spark's time; loss {wrong:.4f}")
-    some = min(rows, 200_000)
-    X, y = rows_of([0, 0], some)
-    seconds, ridge = timed(lambda: RidgeClassifier(alpha=1.0, solver="cholesky").fit(FOURIER(X), y))
-    wrong = 1 - ridge.score(Z_test, y_test)
+    print(f"SGDClassifier, one pass: {seconds}, ratio {_ratio(seconds, took)}\n    loss {wrong:.4f}")
+    Z, labels = np.empty((ridge_rows, Z_test.shape[1])), []
+
+    def ridge():
+        def hold(X, y):
+            Z[len(labels) : len(labels) + len(y)] = FOURIER(X)
+            labels.extend(y)
+
+        stream(ridge_rows, hold)
+        return RidgeClassifier(alpha=1.0, solver="cholesky", copy_X=False).fit(Z, labels)
+
+    seconds = Timed(ridge)
+    wrong = 1 - seconds.found.score(Z_test, y_test)
+    print(f"RidgeClassifier, {ridge_rows} rows, {Z.nbytes / 2**30:.1f} GiB held in memory: {seconds}")
+    share = rows / ridge_rows
     print(
-        f"RidgeClassifier, {some} rows, held in memory: {seconds:.1f} s, {1e6 * seconds / some:.2f} us a row; "
-        f"loss {wrong:.4f}"
+        f"    ratio a row {share * seconds.wall / took.wall:.2f}, {share * seconds.cpu / took.cpu:.2f} of processors"
     )
+    print(f"    loss {wrong:.4f}")
+
+
+def _ratio(one, other):
+    return f"{one.wall / other.wall:.2f} of Spark's time, {one.cpu / other.cpu:.2f} of its processors'"
 
 
 def keyed(session, keys, rows, cores):
@@ -115,16 +166,19 @@ def keyed(session, keys, rows, cores):
         return [stream.step(stream.fresh(), part, (key,))[1] for key, part in frame.groupby("key")]
 
     spark()
-    (took, total), (plain, expected), (chunks, states) = timed(spark), timed(loop), timed(steps)
-    assert total == expected, (total, expected)
+    took, plain, chunks = Timed(spark), Timed(loop), Timed(steps)
+    assert took.found == plain.found, (took.found, plain.found)
     n = keys * rows
     print(
-        f"keyed, {keys} keys of {rows} rows, local[{cores}]: {n / took:.0f} rows a second; "
-        f"a plain loop {n / plain:.0f}"
+        f"keyed, {keys} keys of {rows} rows, local[{cores}]: {n / took.wall:.0f} rows a second; "
+        f"a plain loop {n / plain.wall:.0f}; ratio {plain.wall / took.wall:.2f}"
     )
-    print(f"    ratio {plain / took:.2f}; the same steps without Spark, one process: {n / chunks:.0f} rows a second")
-    print(f"    overhead of Spark: {1e6 * (took - chunks / cores) / n:.1f} us a row")
-    return states, learner
+    print(f"    {took}; a plain loop {plain}; the same steps without Spark, one process: {chunks}")
+    print(
+        f"    overhead of Spark: {1e6 * (took.wall - chunks.wall / cores) / n:.1f} us a row, "
+        f"{1e6 * (took.cpu - chunks.cpu) / n:.1f} of processors"
+    )
+    return chunks.found, learner
 
 
 def sizes(states, learner):
@@ -144,19 +198,25 @@ def main():
     options.add_argument("--keys", type=int, default=200)
     options.add_argument("--per-key", type=int, default=200)
     options.add_argument("--cores", type=int, default=2)
+    options.add_argument("--ridge-rows", type=int, default=1_000_000, help="2 kB each are held in memory, twice")
     given = options.parse_args()
     session = ospark.session(cores=given.cores)
     session.sparkContext.setLogLevel("ERROR")
     states, learner = keyed(session, given.keys, given.per_key, given.cores)
+    keyed(session, 10 * given.keys, max(1, given.per_key // 2), given.cores)
+    keyed(session, given.keys, 5 * given.per_key, given.cores)
     sizes(states, learner)
-    took, _ = model(session, given.rows, given.cores)
+    took = model(session, given.rows, given.cores)
     session.stop()
     session = ospark.session(cores=1)
     session.sparkContext.setLogLevel("ERROR")
-    alone, _ = model(session, given.rows, 1)
-    print(f"from 1 to {given.cores} cores: {alone / took:.2f} times as fast")
+    alone = model(session, given.rows, 1)
+    print(
+        f"from 1 to {given.cores} cores: {alone.wall / took.wall:.2f} times as fast, "
+        f"with {took.cpu / alone.cpu:.2f} of the processor time"
+    )
     session.stop()
-    peers(given.rows, took)
+    peers(given.rows, min(given.rows, given.ridge_rows), took)
 
 
 if __name__ == "__main__":

@@ -41,12 +41,11 @@ def learned(make, X, ys, rows):
 
 def close(a, b, X, atol=1e-10):
     """The estimates of two learners in the coordinates of a."""
-    space, places = a.space.joined(b.space)
-    assert space.p == a.space.p
-    raw = [one.estimator.each(*one._inputs.parse_each(X), one.space) for one in (a, b)]
-    there = np.zeros((len(raw[1]), a.space.p))
-    there[:, places[: raw[1].shape[1]]] = raw[1]
-    np.testing.assert_allclose(fit_columns(raw[0], a.space.p), there, atol=atol)
+    assert a.space.joined(b.space).p == a.space.p
+    mine, theirs = (
+        fit_columns(one.estimator.each(*one._inputs.parse_each(X), one.space), one.space.p) for one in (a, b)
+    )
+    np.testing.assert_allclose(mine, a.space.carried(b.space, theirs), atol=atol)
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -127,6 +126,121 @@ def test_labels_that_one_side_has_not_seen(name):
     close(merged.subtract(b), OSKAAR.merged([a, learned(make, X, ys, [0])]), rng.normal(size=(4, 2)), atol=1e-8)
 
 
+TAGS = st.frozensets(st.sampled_from(["red", "green", "blue", "x", 4]), max_size=4)
+NUMBERS = st.floats(-1e3, 1e3).map(lambda y: round(y, 2))
+OPEN = {
+    "jaccard": (losses.Jaccard(), TAGS, lambda key, y: float(key == y)),
+    "hamming": (losses.SubsetHamming(), TAGS, lambda key, y: float(key in y)),
+    "f1": (losses.F1(), TAGS, lambda key, y: (key[0] == len(y)) * (key[1] in y)),
+    "levels": (losses.Ordinal(), st.integers(-9, 9), lambda key, y: float(y > key)),
+    "number": (losses.Squared(), NUMBERS, lambda key, y: y),
+    "numbers": (losses.Squared(2), st.tuples(NUMBERS, st.integers(0, 1)), lambda key, y: y[key]),
+    "absolute": (losses.Absolute(), NUMBERS, lambda key, y: float(key == y)),
+    "symbols": (
+        losses.Sequence(),
+        st.sampled_from(["aa", "b", "cc"]).map(lambda s: (s,)),
+        lambda key, y: float(key == y[0]),
+    ),
+}
+"""Labels that nothing is listed of: the loss, its labels, and functions f(key, y) of them that are learned."""
+
+
+def columns_of(name, space, G):
+    """Estimates (n,) of each f(key, y), and of 1, out of those in the coordinates of a space."""
+    if name == "jaccard":
+        return dict(zip(space.seen(), G.T, strict=True))
+    if name == "hamming":
+        return {key: G[:, i] for i, key in enumerate(space.names, 1)} | {"1": G[:, 0]}
+    if name == "f1":
+        return {(n, j): np.sqrt(n) * G[:, i] for (n, j), i in space.positions.items() if n}
+    if name == "levels":
+        passed = {t: G[:, i] if t >= space.first else G[:, 0] - G[:, i] for t, i in space.thresholds.items()}
+        return passed | {"1": G[:, 0]}
+    if name in ("number", "numbers"):
+        held = {i: space.origin[i] * G[:, 0] for i in range(space.loss.dim)} | {"1": G[:, 0]}
+        return held | {i: held[i] + unit * G[:, place] for place, (i, unit) in enumerate(space.units, 1)}
+    if name == "absolute":
+        return {key[0]: G[:, i] for key, i in space.positions.items()}
+    return {key: G[:, i] for key, i in space.positions.items()}
+
+
+@pytest.mark.parametrize("name", OPEN)
+@settings(max_examples=30)
+@given(st.data(), st.integers(0, 2**32 - 1))
+def test_labels_that_are_learned_by_each_shard(name, data, seed):
+    """Tags, levels and ranges: each shard has coordinates of its own, and the sums are those of all rows.
+
+    The reference is the definition of KAAR, for each function of the labels by itself.
+    """
+    loss, labels, f = OPEN[name]
+    ys = data.draw(st.lists(labels, min_size=1, max_size=12))
+    rng, n, lam = np.random.default_rng(seed), len(ys), 0.5
+    X, new = rng.normal(size=(n, 2)), rng.normal(size=(3, 2))
+    rows = [x[None] for x in X] if name == "symbols" else X
+
+    def make():
+        return OSKAAR(loss, features=features.LinearMap(2), lam=lam)
+
+    parts = [learned(make, rows, ys, s) for s in shards(rng, n, 3)]
+    merged, one = OSKAAR.merged(parts), learned(make, rows, ys, range(n))
+    asked = [x[None] for x in new] if name == "symbols" else new
+
+    def estimated(learner):
+        G = learner.estimator.each(*learner._inputs.parse_each(asked), learner.space)
+        return columns_of(name, learner.space, fit_columns(G, learner.space.p))
+
+    z, found, alone = merged.estimator.features, estimated(merged), estimated(one)
+    assert found.keys() == alone.keys()
+    for key, column in found.items():
+        phi = np.array([[1.0 if key == "1" else f(key, y)] for y in ys])
+        g = np.array([naive.kaar(naive.linear, z(X), phi, z(x[None]), lam)[0, 0] for x in new])
+        scale = max(1.0, np.abs(phi).max())
+        np.testing.assert_allclose(column / scale, g / scale, atol=1e-10)
+        np.testing.assert_allclose(column / scale, alone[key] / scale, atol=1e-10)
+    assert merged.rounds == n
+    assert merged.certificate().bound >= merged.regret - 1e-9
+    if name in ("number", "absolute"):
+        assert all(merged.space.range.low <= y <= merged.space.range.high for y in ys)
+    again = from_bytes(merged.to_bytes()).partial_fit(rows[:2], ys[:2])
+    np.testing.assert_array_equal(again.estimate(asked[0]), merged.partial_fit(rows[:2], ys[:2]).estimate(asked[0]))
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_shards_with_labels_of_their_own_are_taken_away(name):
+    loss, labels = OPEN[name][0], UNALIKE[name]
+    rng = np.random.default_rng(len(name))
+    X = rng.normal(size=(40, 2))
+    rows = [x[None] for x in X] if name == "symbols" else X
+    ys = [labels[i % 3] for i in range(20)] + [labels[2 + i % (len(labels) - 2)] for i in range(20)]
+
+    def make(part):
+        return learned(lambda: OSKAAR(loss, features=features.LinearMap(2)), rows, ys, part)
+
+    a, b, one = make(range(20)), make(range(39, 19, -1)), make(range(40))
+    merged = OSKAAR.merged([a, b])
+    close(merged, one, rows[:5])
+    for z, expected in zip(merged.predict(rows), one.predict(rows), strict=True):
+        if name.startswith(("number", "absolute")):
+            np.testing.assert_allclose(z, expected, atol=1e-9)
+        else:
+            assert z == expected
+    merged.subtract(b)
+    close(merged, a, rows[:5], atol=1e-8)
+    assert merged.rounds == 20
+
+
+UNALIKE = {
+    "jaccard": [frozenset(s) for s in ("", "a", "bc", "cd", "dab")],
+    "hamming": [frozenset(s) for s in ("a", "bc", "", "cd", "dab")],
+    "f1": [frozenset(s) for s in ("", "a", "bc", "cd", "dab")],
+    "levels": [3, 4, 2, -5, 9],
+    "number": [1.0, 1.5, 0.0, 40.0, -7.0],
+    "numbers": [(1.0, 5.0), (2.0, 5.0), (3.0, 5.0), (-40.0, 7.0), (3.0, 0.5)],
+    "absolute": [1.0, 1.5, 0.0, 40.0, -7.0],
+    "symbols": [("aa",), ("b",), ("cc",), ("dd",), ("e",)],
+}
+
+
 def test_sequences_with_learned_transitions():
     """Rounds of several rows; counts of transitions add up, and are taken away."""
     rng = np.random.default_rng(4)
@@ -150,7 +264,7 @@ def test_sequences_with_learned_transitions():
 def test_sized_rounds():
     tree = losses.DependencyTree()
     small, large = (tree.space().extended(tuple(range(n))) for n in (1, 3))
-    assert small.joined(large)[0].largest == large.joined(small)[0].largest == 3
+    assert small.joined(large).largest == large.joined(small).largest == 3
 
 
 # ---------------------------------------------------------------- rounding
@@ -403,9 +517,34 @@ def test_different_settings_are_refused_with_the_reason():
     assert not hasattr(Ensemble, "merge")
 
 
-def test_ranges_that_are_learned_are_refused():
-    a, b = (OSKAAR(losses.Ordinal(), features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (1, 2))
-    refused(a, b, "list the labels, or give their range")
+def test_what_a_space_cannot_join_is_refused():
+    """Levels that are too far apart; a space of the user's own that does not say how to join it."""
+
+    class Open(losses.ZeroOne):
+        def space(self):
+            return Kept()
+
+    class Kept(losses.Space):
+        p, c_delta = 1, 1.0
+
+        def extended(self, y):
+            return self
+
+        def embed_many(self, ys):
+            return np.ones((len(ys), 1))
+
+        def decode_many(self, G):
+            return ["a"] * len(G)
+
+    loss = losses.Ordinal()
+    a, b = (OSKAAR(loss, features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (1, 2000))
+    refused(a, b, "at most 1000 levels, this label makes 2000")
+    loss = Open()
+    a, b = (OSKAAR(loss, features=features.LinearMap(1)).partial_fit([[0.0]], ["a"]) for _ in range(2))
+    before = a.estimate([1.0])
+    with pytest.raises(ValueError, match="list the labels, or give their range"):
+        a.merge(b)
+    assert (a.rounds, a.estimate([1.0])) == (1, before)
 
 
 def test_after_a_merge_there_is_no_average():

@@ -44,15 +44,12 @@ def merge(learner: Any, others: Sequence[Any]) -> None:
     for other in others:
         require_same(learner, other, "merge")
     everyone, lam = [learner, *others], learner._estimator.solver.lam
-    space, places = learner._space, [np.arange(learner._space.p)]
-    inputs = copy.copy(learner._inputs)
+    space, inputs = learner._space, copy.copy(learner._inputs)
     for other in others:
-        space, columns = space.joined(other._space)
-        places.append(columns)
+        space = space.joined(other._space)
         inputs.store = _joined_store(inputs, other._inputs)
-    sums = [one._estimator.solver.sums for one in everyone]
-    D = max(len(S) for S in sums)
-    S = added([_wide(S, D, space.p, where, lam) for S, where in zip(sums, places, strict=True)], lam)
+    D = max(one._estimator.solver.dim for one in everyone)
+    S = added([_carried(one, D, space) for one in everyone], lam)
     accounts = {name: sum(getattr(one, name) for one in everyone) for name in ACCOUNTS}
     seen = next((one for one in everyone if one._inputs.store is not None), learner)
     _write(learner, S, seen._estimator.features, space, inputs, accounts)
@@ -61,7 +58,7 @@ def merge(learner: Any, others: Sequence[Any]) -> None:
 def subtract(learner: Any, other: Any) -> None:
     """Take away from a learner what another has learned, of whom no one else has hold."""
     require_same(learner, other, "subtract")
-    space, places = learner._space.joined(other._space)
+    space = learner._space.joined(other._space)
     if space.p > learner._space.p or any(getattr(other, n) > getattr(learner, n) for n in ("rounds", "unanswered")):
         raise ValueError(
             "the learner that is taken away must be a part of this one: it has learned "
@@ -70,8 +67,7 @@ def subtract(learner: Any, other: Any) -> None:
         )
     _joined_store(learner._inputs, other._inputs)
     solver, lam = learner._estimator.solver, learner._estimator.solver.lam
-    part = _wide(other._estimator.solver.sums, solver.dim, space.p, places, lam)
-    S = _wide(solver.sums, solver.dim, space.p, np.arange(solver.targets), lam)
+    S, part = (_carried(one, solver.dim, space) for one in (learner, other))
     accounts = {name: getattr(learner, name) - getattr(other, name) for name in ACCOUNTS}
     if accounts["rounds"]:
         S = taken_away(S, part, lam)
@@ -153,7 +149,8 @@ class _Batch:
 
     def sums(self) -> Array:
         """[R, Theta] with the rounds."""
-        S = _wide(self.solver.sums, self.D, self.space.p, np.arange(self.solver.targets), self.solver.lam)
+        sums = self.solver.sums
+        S = _wide(sums, self.D, fit_columns(sums[:, len(sums) :], self.space.p), self.solver.lam)
         if self.jobs == 1:
             return self._appended(S, 0, len(self.ys))
         cuts = np.linspace(0, len(self.ys), self.jobs + 1).astype(int)
@@ -262,16 +259,23 @@ def _nothing_left(S: Array, part: Array, lam: float) -> Array:
     return np.concatenate([np.sqrt(lam) * np.eye(D), np.zeros((D, S.shape[1] - D))], axis=1)
 
 
-def _wide(S: Array, D: int, p: int, places: Any, lam: float) -> Array:
-    """[R, Theta] with D features, and p columns in Theta of which those it has are at `places`."""
+def _carried(learner: Any, D: int, space: Space) -> Array:
+    """[R, Theta] of a learner with D features, in the coordinates of a space that holds its labels."""
+    solver = learner._estimator.solver
+    Theta = fit_columns(solver.sums[:, len(solver.sums) :], learner._space.p)
+    return _wide(solver.sums, D, space.carried(learner._space, Theta), solver.lam)
+
+
+def _wide(S: Array, D: int, Theta: Array, lam: float) -> Array:
+    """[R, Theta] with D features, and another Theta."""
     d = len(S)
     if d > D:
         raise ValueError(
             f"the learner that is taken away must be a part of this one: it has {d} features, this one {D}."
         )
-    wide = np.zeros((D, D + p))
+    wide = np.zeros((D, D + Theta.shape[1]))
     wide[:d, :d] = S[:, :d]
-    wide[:d, D + np.asarray(places[: S.shape[1] - d], dtype=np.intp)] = S[:, d:]
+    wide[:d, D:] = Theta
     new = np.arange(d, D)
     wide[new, new] = np.sqrt(lam)
     return wide

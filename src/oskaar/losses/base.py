@@ -67,6 +67,10 @@ class Loss(ABC):
         """Delta(z, y)."""
         return self.loss(z, y)
 
+    def loss_many(self, zs: Sequence[Any], ys: Sequence[Any]) -> Array:
+        """Delta of each answer to the label beside it; a loss may do them at once."""
+        return np.array([self(z, y) for z, y in zip(zs, ys, strict=True)])
+
     def check(self, y: Any) -> Any:
         """The label in its standard form, or an error that says what is wrong with it."""
         return y
@@ -162,12 +166,22 @@ class Space(ABC):
     def extended(self, y: Any) -> Space:
         """The space that also holds a (checked) label y: itself when y brings no coordinate."""
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
-        """The space that holds the labels of both, for one loss, and the places of other's coordinates in it."""
+    def joined(self, other: Space) -> Space:
+        """The space that holds the labels of both, for one loss; its first coordinates are those of this one."""
         raise ValueError(
             f"what is learned of the labels here ({type(self).__name__}) cannot be joined with what another learner "
             "has learned of them: list the labels, or give their range, in the loss."
         )
+
+    def places(self, other: Space) -> Any:
+        """Where the coordinates of a space whose labels this one holds are among its own."""
+        return np.arange(other.p)
+
+    def carried(self, other: Space, V: Array) -> Array:
+        """Vectors V (n, q) in the coordinates of a space whose labels this one holds, in its own: (n, p)."""
+        wide = np.zeros((len(V), self.p))
+        wide[:, self.places(other)] = V
+        return wide
 
     def without(self, other: Space) -> Space:
         """The space once the labels of another are taken away: what they brought stays known, counts do not."""
@@ -235,8 +249,8 @@ class FixedSpace(Space):
     def extended(self, y: Any) -> Space:
         return self
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
-        return self, np.arange(self.p)
+    def joined(self, other: Space) -> Space:
+        return self
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return self.loss.embed_many(ys)
@@ -278,19 +292,22 @@ class GrowingSpace(Space):
         """The labels, in the order of their coordinates."""
         return list(self.positions)
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """With a coordinate for each label that only the other has seen.
 
         >>> from oskaar.losses import ZeroOne
-        >>> space, places = ZeroOne().space().extended("a").joined(ZeroOne().space().extended("b").extended("a"))
-        >>> list(space.positions), places
+        >>> one, other = ZeroOne().space().extended("a"), ZeroOne().space().extended("b").extended("a")
+        >>> list(one.joined(other).positions), one.joined(other).places(other)
         (['a', 'b'], array([1, 0]))
         """
         assert isinstance(other, GrowingSpace)
-        space: Any = self
+        space: Space = self
         for y in other.seen():
             space = space.extended(y)
-        return space, np.array([space.positions[key] for key in other.positions], dtype=np.intp)
+        return space
+
+    def places(self, other: Any) -> Any:
+        return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)
@@ -298,6 +315,11 @@ class GrowingSpace(Space):
     def weights(self, G: Array) -> Array:
         """The distribution (n, p) over the labels seen that is nearest to estimates, divided by their sum."""
         return exclusive(range(self.p), G, G.sum(axis=1, keepdims=True)).P
+
+
+def places_of(positions: dict[Any, int], keys: Iterable[Any]) -> Any:
+    """The coordinates of keys."""
+    return np.array([positions[key] for key in keys], dtype=np.intp)
 
 
 @saved("loss/names")

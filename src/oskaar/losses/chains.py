@@ -233,6 +233,10 @@ class SeenSymbols(GrowingSpace):
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         return SeenSymbols(positions)
 
+    def seen(self) -> list[Any]:
+        """The symbols, each a sequence."""
+        return [(symbol,) for symbol in self.positions]
+
     def embed_many(self, ys: Any) -> Array:
         return super().embed_many([symbol for y in ys for symbol in y])
 

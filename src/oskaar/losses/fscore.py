@@ -196,12 +196,14 @@ class SizeSpace(Space):
         """With a block for |y|."""
         return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """With a block for each size of both."""
         assert isinstance(other, SizeSpace)
-        space = SizeSpace(self.loss, (*self.sizes, *(n for n in other.sizes if n not in self.starts)))
-        blocks = [space.starts[n] + np.arange(other.width(n)) for n in other.sizes]
-        return space, np.concatenate([np.zeros(0, dtype=np.intp), *blocks])
+        return SizeSpace(self.loss, (*self.sizes, *(n for n in other.sizes if n not in self.starts)))
+
+    def places(self, other: Any) -> Any:
+        blocks = [self.starts[n] + np.arange(other.width(n)) for n in other.sizes]
+        return np.concatenate([np.zeros(0, dtype=np.intp), *blocks])
 
     def width(self, n: int) -> int:
         """How many coordinates the block of a size has."""

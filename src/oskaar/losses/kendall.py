@@ -12,7 +12,6 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import FixedSpace, Space
 from oskaar.losses.kemeny import MOST_BY_SUBSETS, best_orders
-from oskaar.losses.matchings import PermutationLoss
 from oskaar.losses.rankings import RankingLoss
 from oskaar.saved import saved
 
@@ -83,8 +82,13 @@ class Kendall(RankingLoss):
 
     def loss(self, z: Any, y: Any) -> float:
         """Pairs in the wrong order, over N."""
-        a, b = self.signs([PermutationLoss.check(self, z), y])
-        return float((a * b < 0).sum() / max(self.p, 1))
+        return float(self.loss_many([z], [y])[0])
+
+    def loss_many(self, zs: Sequence[Any], ys: Sequence[Any]) -> Array:
+        """Pairs in the wrong order, over N, for each."""
+        R = np.argsort(self.indices(zs), axis=1)  # answers have no ties
+        wrong: Array = (np.sign(R[:, self._j] - R[:, self._i]) * self.signs(ys) < 0).sum(axis=1)
+        return wrong / max(self.p, 1)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Signs of the pairs over sqrt(N)."""

@@ -64,10 +64,10 @@ class LearnedChain(FixedSpace):
             return LearnedChain(self.loss, self.counts(), np.array([end, *places, end]))
         return LearnedChain(self.loss, self._table, np.append(self._tail, [*places, end]))
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """With the transitions of both."""
         assert isinstance(other, LearnedChain)
-        return LearnedChain(self.loss, self.counts() + other.counts()), np.arange(self.p)
+        return LearnedChain(self.loss, self.counts() + other.counts())
 
     def without(self, other: Space) -> Space:
         """Without the transitions of the other."""

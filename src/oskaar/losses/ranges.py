@@ -51,7 +51,19 @@ class Range:
         low, high = (
             np.where(out, end(e, y), e) for end, e in zip((np.minimum, np.maximum), self.inside, strict=True)
         )
-        return Range(2 * low - high, 2 * high - low, np.stack([low, high]))
+        return Range.around(low, high)
+
+    @classmethod
+    def around(cls, low: Array, high: Array) -> Range:
+        """Of labels between two ends, which are labels, and as much again on either side."""
+        return cls(2 * low - high, 2 * high - low, np.stack([low, high]))
+
+    def joined(self, other: Range) -> Range:
+        """The range of the labels that made either one: it holds both ranges."""
+        assert self.inside is not None
+        assert other.inside is not None
+        ends = np.stack([self.inside, other.inside])
+        return Range.around(ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
 
 
 @saved("space/ranged-squares")
@@ -88,6 +100,29 @@ class RangedSquares(AffineSpace):
         if wider is self.range and not new:
             return self
         return RangedSquares(self.loss, self.origin, wider, (*self.units, *new))
+
+    def joined(self, other: Space) -> Space:
+        """With a coordinate for each target that varies in one of them, or between them."""
+        assert isinstance(other, RangedSquares)
+        if self.range is None or other.range is None:
+            return other if self.range is None else self
+        apart = np.abs(other.origin - self.origin)
+        units = {int(i): float(apart[i]) for i in np.flatnonzero(apart)} | dict(other.units)
+        new = [(i, unit) for i, unit in units.items() if i not in self._places]
+        return RangedSquares(self.loss, self.origin, self.range.joined(other.range), (*self.units, *new))
+
+    def carried(self, other: Any, V: Array) -> Array:
+        """(y_i - origin_i) / unit_i is affine in the same with another origin and unit."""
+        wide, units = np.zeros((len(V), self.p)), dict(other.units)
+        if other.range is None:
+            return wide
+        wide[:, 0] = V[:, 0]
+        for i, unit in self.units:
+            place = self._places[i]
+            wide[:, place] = V[:, 0] * ((other.origin[i] - self.origin[i]) / unit)
+            if i in units:
+                wide[:, place] += V[:, other._places[i]] * (units[i] / unit)
+        return wide
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """u(y)."""
@@ -160,6 +195,26 @@ class SeenLevels(AffineSpace):
         self.loss.require_few(max(y, highest) - min(y, lowest) + 1)
         new = [t for t in self._between(y) if t not in self.thresholds]
         return SeenLevels(self.loss, self.first, {**self.thresholds, **{t: self.p + i for i, t in enumerate(new)}})
+
+    def joined(self, other: Space) -> Space:
+        """With the thresholds between the levels of both."""
+        assert isinstance(other, SeenLevels)
+        if self.thresholds is None or other.thresholds is None:
+            return other if self.thresholds is None else self
+        lowest = min(other.thresholds, default=other.first)
+        return self.extended(lowest).extended(lowest + len(other.thresholds))
+
+    def carried(self, other: Any, V: Array) -> Array:
+        """A threshold t is passed from the first label of one, or from that of the other, or t lies between them."""
+        wide = np.zeros((len(V), self.p))
+        if other.thresholds is None:
+            return wide
+        wide[:, 0] = V[:, 0]
+        for t, place in (self.thresholds or {}).items():
+            passed = V[:, other.thresholds[t]] if t in other.thresholds else np.zeros(len(V))
+            between = (t >= self.first) != (t >= other.first)
+            wide[:, place] = V[:, 0] - passed if between else passed
+        return wide
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """u(y)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best, near, one_hot, require_hashable
+from oskaar.losses.base import Loss, Names, Space, first_best, near, one_hot, places_of, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -124,11 +124,14 @@ class SeenAtPositions(Space):
             return self
         return SeenAtPositions(self.length, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """With the symbols that only the other has seen at a position."""
         assert isinstance(other, SeenAtPositions)
-        both = {key: i for i, key in enumerate(dict.fromkeys([*self.positions, *other.positions]))}
-        return SeenAtPositions(self.length, both), np.array([both[key] for key in other.positions], dtype=np.intp)
+        both = dict.fromkeys([*self.positions, *other.positions])
+        return SeenAtPositions(self.length, {key: i for i, key in enumerate(both)})
+
+    def places(self, other: Any) -> Any:
+        return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi = np.zeros((len(ys), self.p))

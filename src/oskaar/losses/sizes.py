@@ -62,7 +62,7 @@ class SizedSpace(FixedSpace):
         """The space that has seen a round of len(y) parts: itself when it has seen a larger one."""
         return self if len(y) <= self.largest else SizedSpace(self.sized, len(y))
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """The one with the larger round."""
         assert isinstance(other, SizedSpace)
-        return (self if other.largest <= self.largest else other), np.arange(self.p)
+        return self if other.largest <= self.largest else other

@@ -16,7 +16,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.affine import AffineSpace, constant_and
-from oskaar.losses.base import Space
+from oskaar.losses.base import Space, places_of
 from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.fscore import F1, of_blocks
 from oskaar.losses.overlap import Jaccard, SeenSets
@@ -76,11 +76,14 @@ class TagsBySize(Space):
             return self
         return TagsBySize(self.loss, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
 
-    def joined(self, other: Space) -> tuple[Space, Any]:
+    def joined(self, other: Space) -> Space:
         """With the coordinates that only the other has."""
         assert isinstance(other, TagsBySize)
-        both = {key: i for i, key in enumerate(dict.fromkeys([*self.positions, *other.positions]))}
-        return TagsBySize(self.loss, both), np.array([both[key] for key in other.positions], dtype=np.intp)
+        both = dict.fromkeys([*self.positions, *other.positions])
+        return TagsBySize(self.loss, {key: i for i, key in enumerate(both)})
+
+    def places(self, other: Any) -> Any:
+        return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi(y) in the coordinates held."""
@@ -171,6 +174,15 @@ class CountedTags(AffineSpace):
         new = [name for name in in_order(y) if name not in self._places]
         return self if self.p and not new else CountedTags(self.loss, (*self.names, *new), True)
 
+    def joined(self, other: Space) -> Space:
+        """With the labels that only the other has seen."""
+        assert isinstance(other, CountedTags)
+        names = tuple(dict.fromkeys([*self.names, *other.names]))
+        return CountedTags(self.loss, names, bool(self.p or other.p))
+
+    def places(self, other: Any) -> Any:
+        return np.append(0, places_of(self._places, other.names))[: other.p]
+
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """u(y)."""
         return constant_and([[(self._places[name], 1.0) for name in y] for y in ys], self.p)
@@ -219,18 +231,31 @@ class OpenSets(Space):
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for y; with new labels, the loss on those known is another."""
-        new = [name for name in in_order(y) if name not in self.names]
-        if not new:
-            inner = None if self.inner is None else self.inner.extended(y)
-            p = 1 if inner is None else inner.p
-            return self if p == self.p else OpenSets(self.loss, self.names, inner, p)
-        names = (*self.names, *new)
-        wider: Space = self.loss.closed(names).space()
-        for seen in [*self._seen(), y]:
-            wider = wider.extended(seen)
-        return OpenSets(self.loss, names, wider, wider.p)
+        return self._with([name for name in in_order(y) if name not in self.names], [y])
 
-    def _seen(self) -> list[Any]:
+    def joined(self, other: Space) -> Space:
+        """With a coordinate for each set that only the other has seen."""
+        assert isinstance(other, OpenSets)
+        return self._with([name for name in other.names if name not in self.names], other.seen())
+
+    def _with(self, new: list[Any], sets: list[Any]) -> Space:
+        """With labels that are new, and with sets of labels that are then known."""
+        names = (*self.names, *new)
+        if not names:
+            return OpenSets(self.loss, p=1) if sets and not self.p else self
+        inner: Space | None = self.inner
+        if new or inner is None:
+            inner, sets = self.loss.closed(names).space(), [*self.seen(), *sets]
+        for y in sets:
+            inner = inner.extended(y)
+        return self if inner is self.inner else OpenSets(self.loss, names, inner, inner.p)
+
+    def places(self, other: Any) -> Any:
+        here = {y: i for i, y in enumerate(self.seen())}
+        return places_of(here, other.seen())
+
+    def seen(self) -> list[Any]:
+        """The sets, in the order of their coordinates."""
         return list(self.inner.positions) if isinstance(self.inner, SeenSets) else [frozenset()] * self.p
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
