@@ -394,7 +394,8 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False):
     if parts:
         return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k > 0]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
-    found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K, lam in pairs]
+    named = [(lam, "lam") if len(Ks) == 1 else k for k, _, lam in pairs]  # with one kernel each lam is a group
+    found = [(name, -1.0, ridge(K, Phi, past, now, lam)) for name, (_, K, lam) in zip(named, pairs)]
     steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == len(Ks) - 1]
     found += [("differences", -3.0, before[now] + step) for step in steps]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
@@ -545,7 +546,7 @@ def ensemble(
         kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
         Ks = [gram(k, seen, seen) for k in kernels]
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
-        asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 2.0)
+        asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 1.0, 2.0)
         if taken[begin] >= exact:
             first = max(1, budget // 4) if settings.get("parts") else budget
             alone = max(1, budget // 2) if settings.get("parts") else budget

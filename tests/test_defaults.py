@@ -142,7 +142,7 @@ def test_groups_that_stand_as_scores(loss, rng):
     np.testing.assert_allclose(result.estimates, G, atol=1e-8)
     assert np.abs(G - without).max() > 0.01
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
-    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), "later": -4.0, "scored": scores_of(loss)}
+    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0, "scored": scores_of(loss)}
     G, _, _ = naive.mixture_with_experts([K], Phi, ends, (0.05, 0.5), judge_of(loss, ys), **asked)
     given_ = replay(Ensemble(loss, kernels.Linear() + 1.0), X, ys)
     np.testing.assert_allclose(given_.estimates, G, atol=1e-8)
@@ -384,7 +384,7 @@ def test_asking_changes_nothing(make):
 def test_sparse_rows_have_no_scales(rng):
     X, ys = rng.normal(size=(14, 3)), rng.integers(3, size=14).tolist()
     Phi, K = losses.ZeroOne(3).embed_many(ys), naive.gram(lambda x, y: naive.cosine(x, y) + 1, X, X)
-    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), "later": -4.0}
+    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0}
     G, _, _ = naive.mixture_with_experts([K], Phi, one_each(X), (0.05, 0.5), judge_of(losses.ZeroOne(3), ys), **asked)
     silent = Ensemble(losses.ZeroOne(3))
     np.testing.assert_allclose(replay(silent, csr_array(X), ys).estimates, G, atol=1e-8)

@@ -197,8 +197,8 @@ def test_names_of_experts():
     X, ys = stream(6)
     learner = Ensemble(losses.ZeroOne(3))
     restarts = ["restarts, lam 0.05", "restarts, lam 0.5"]
-    few = [f"ridge, kernel, lam {lam}" for lam in ("0.05", "0.5", "2")]
-    differences = [f"differences, kernel, lam {lam}" for lam in ("0.05", "0.5", "2")]
+    few = [f"ridge, kernel, lam {lam}" for lam in ("0.05", "0.5", "1", "2")]
+    differences = [f"differences, kernel, lam {lam}" for lam in ("0.05", "0.5", "1", "2")]
     assert list(learner.expert_weights()) == [*restarts, *few, *differences, "the last label", "the mean"]
     learner.partial_fit(X, ys)
     lams = {"smooth": ("0.05", "0.5"), "linear": ("0.05", "0.5", "2"), "rough": ("0.05", "0.5")}
@@ -218,7 +218,7 @@ def test_groups_answer_with_what_was_known():
     def judge(t, g, known):
         return float(known == 0 or int(known > 15 and g[1] > g[0] + 1e-8) != ys[t])
 
-    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 2.0)}
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0)}
     G, _, _ = naive.mixture_with_experts([K], np.eye(2)[ys], list(range(1, 21)), (0.05, 0.5), judge, **asked)
     result = replay(Ensemble(losses.ZeroOne(), kernels.Linear()), X, ys)
     for t, g in enumerate(result.estimates):
@@ -235,7 +235,7 @@ def test_a_rate_and_selection_do_what_they_say(eta, selection, rng):
     learner = Ensemble(loss, kernels.Gaussian() + 1.0, eta=eta, selection=selection)
     rate = {"eta": 0.5, "scaled": True} if eta is None else {"eta": eta, "scaled": False}
     judge = (lambda t, g, known: loss(loss.decode(_rounded(g)), ys[t])) if selection else None
-    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 2.0), **rate}
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), **rate}
     ends = list(range(1, 21))
     G, weights, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.05, 0.5), judge, **asked)
     np.testing.assert_allclose(replay(learner, X[:-1], ys[:-1]).estimates, G[:-1], atol=1e-9)

@@ -124,7 +124,8 @@ def test_chunks_at_any_moment_of_folding(rng, shifted):
             one.update(forecast, Phi[lo:hi])
         many.append(chunk)
     x = rng.normal(size=(4, D))
-    np.testing.assert_allclose(many.forecast_each(x), one.forecast_each(x), atol=1e-10)
+    for mine, other in zip(many.forecast_each(x), one.forecast_each(x), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-10)
     np.testing.assert_allclose(many.average(x), one.average(x), atol=1e-10)
 
 

@@ -357,3 +357,11 @@ class Compared:
         if which not in self._corner:
             self._corner[which] = self.inputs.corner(self.block, which)
         return self._corner[which]
+
+    def diagonal(self, which: int) -> Array:
+        """k(x, x) of each row of the block by one of the kernels."""
+        return self.inputs.diagonal(self.block, which)
+
+    def row(self, i: int) -> Compared:
+        """One of the rows."""
+        return Compared(self.inputs, self.block.part(i, i + 1))

@@ -92,10 +92,8 @@ class Confidence:
         found: list[Any] = []
         for (first, last), inside in batches(ends, PANEL):
             part = block.part(first, last)
-            if len(inside) == part.n:
-                G = np.concatenate([self._unhedged(part.part(i, i + 1)) for i in range(part.n)])
-            else:
-                G = self._estimator.each(part, inside, self._space)
+            ridge = getattr(self._estimator, "ridge_each", None) if len(inside) == part.n else None
+            G = ridge(part, self._space) if ridge else self._estimator.each(part, inside, self._space)
             found += self._probabilities(G, inside)
         return found
 

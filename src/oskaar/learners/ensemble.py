@@ -43,8 +43,8 @@ from oskaar.schema import Schema
 LAMS = (0.05, 0.5)
 """Of restarts."""
 
-RIDGE_LAMS = {"smooth": LAMS, "rough": LAMS}
-"""Of ridge regressions with each kernel, where they are not the next ones."""
+RIDGE_LAMS = {"smooth": LAMS, "rough": LAMS, "kernel": (0.05, 0.5, 1.0, 2.0)}
+"""Of ridge regressions with each kernel, where they are not the next ones. "kernel" is the only one there is."""
 
 MORE_LAMS = (0.05, 0.5, 2.0)
 """Of ridge regressions with other kernels."""
@@ -210,7 +210,7 @@ class Ensemble(OnlineLearner):
             maps[1] = linear
         parts, lams = self.loss.parts, [list(RIDGE_LAMS.get(name, MORE_LAMS)) for name in names]
         ridges: list[Any] = [
-            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in DIFFERENCES, renewal)
+            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in DIFFERENCES, renewal, len(names) == 1)
             for k, name in enumerate(names)
             if k or not among_restarts
         ]

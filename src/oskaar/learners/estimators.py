@@ -161,8 +161,13 @@ class Kaar:
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One solve for all rows."""
         if len(ends) == block.n:
-            return self.solver.forecast_each(self.inputs.against(block), self.inputs.diagonal(block))
+            M, hedge = self.solver.forecast_each(self.inputs.against(block), self.inputs.diagonal(block))
+            return hedge * M
         return self.solver.forecast_rounds(self.inputs.against(block), self.inputs.corner(block), ends)
+
+    def ridge_each(self, block: Block, space: Space) -> Array:
+        """`each` of rounds of one row, without KAAR's factor lam / s."""
+        return self.solver.forecast_each(self.inputs.against(block), self.inputs.diagonal(block))[0]
 
     def average(self, block: Block, space: Space) -> Array:
         """The mean of the functions so far, at the rows of a block."""
@@ -249,8 +254,13 @@ class FeatureKaar:
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Each as `forecast` has it alone."""
         if len(ends) == block.n:
-            return self.solver.forecast_each(self.features.each(block.rows))
+            M, hedge = self.solver.forecast_each(self.features.each(block.rows))
+            return hedge * M
         return np.concatenate([self.forecast(block.part(lo, hi), space).G for lo, hi in spans(ends)])
+
+    def ridge_each(self, block: Block, space: Space) -> Array:
+        """`each` of rounds of one row, without KAAR's factor lam / s."""
+        return self.solver.forecast_each(self.features.each(block.rows))[0]
 
     def average(self, block: Block, space: Space) -> Array:
         """The mean of the functions so far, at the rows of a block."""
@@ -316,6 +326,10 @@ class ReprojectedKaar(FeatureKaar):
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """One after the other: each may bring an atom."""
         return np.concatenate([self.forecast(block.part(lo, hi), space).G for lo, hi in spans(ends)])
+
+    def ridge_each(self, block: Block, space: Space) -> Array:
+        """One after the other."""
+        return np.concatenate([self.forecast(block.part(i, i + 1), space).ridge for i in range(block.n)])
 
 
 def kaar_for(inputs: Inputs, features: FeatureMap | None, lam: float, shifted: bool) -> Any:

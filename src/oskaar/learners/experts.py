@@ -55,6 +55,7 @@ class Ridges:
     name: what the kernel is called; labels: whether a round is one row, with one label.
     renewal: when there are so many rows, and twice as many, and so on, a dictionary that is full is cut to its first
         half, and takes up recent inputs in the place of the others.
+    by_lam: whether each lam is a group by itself.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Ridges:
         labels: bool,
         differences: bool,
         renewal: int | None = None,
+        by_lam: bool = False,
     ) -> None:
         self.inputs, self.features, self.labels = inputs, features, labels
         self.kernel = kernel if features is None else 0
@@ -75,7 +77,7 @@ class Ridges:
         kind: Any = ExactSolver if features is None else FeatureSolver
         self.solvers: list[Any] = [kind(lam) for lam in lams]
         self.names = [f"ridge, {name}, lam {lam:g}" for lam in lams]
-        self.groups = [name for _ in lams]
+        self.groups = [f"{name}, lam {lam:g}" if by_lam else name for lam in lams]
         if self.differences:
             self.names += [f"differences, {name}, lam {lam:g}" for lam in lams]
             self.groups += ["differences" for _ in lams]
@@ -90,6 +92,15 @@ class Ridges:
         targets = self._targets(labels.Phi)
         made = [solver.forecast_chunk(*rows, targets, labels.ends) for solver in self.solvers]
         return PendingRidges(self._estimates(made, labels.Phi), made, after, labels.Phi, chunk=True)
+
+    def each(self, compared: Compared, space: Space) -> Array:
+        """Rounds of one row each, all from the present state: (K, m, p)."""
+        if self.features is None:
+            rows: tuple[Array, ...] = compared.against(self.kernel), compared.diagonal(self.kernel)
+        else:
+            rows = (self.features.each(compared.block.rows),)
+        made = [solver.forecast_each(*rows) for solver in self.solvers]
+        return self._with_differences([M if self.labels else hedge * M for M, hedge in made], None)
 
     def observe(self, pending: PendingRidges, labels: Labels) -> PendingRidges:
         """The label of a round."""
@@ -165,7 +176,10 @@ class Ridges:
         return np.stack([Phi, _before(self.last, Phi)], axis=2).reshape(len(Phi), -1)
 
     def _estimates(self, made: list[Any], Phi: Array | None) -> Array:
-        found = [np.diagonal(f.R)[:, None] * f.E if self.labels else f.G for f in made]
+        return self._with_differences([np.diagonal(f.R)[:, None] * f.E if self.labels else f.G for f in made], Phi)
+
+    def _with_differences(self, found: list[Array], Phi: Array | None) -> Array:
+        """What each solver says, and what that makes of differences."""
         if self.differences:
             p = max(self.last.shape[1], 0 if Phi is None else Phi.shape[1])
             last = fit_columns(self.last, p) if Phi is None else _before(self.last, Phi)
@@ -196,12 +210,16 @@ class PastLabels:
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingLabels:
         """One round, or several whose labels are known."""
         if labels is None:
-            return PendingLabels(np.stack([self.last, self.total / max(self.rounds, 1)]), None)
+            return PendingLabels(self.each(compared, space), None)
         Phi = labels.Phi
         total = np.repeat(fit_columns(self.total, Phi.shape[1]), len(Phi), axis=0)
         total[1:] += np.cumsum(Phi[:-1], axis=0)
         means = total / np.maximum(self.rounds + np.arange(len(Phi)), 1)[:, None]
         return PendingLabels(np.stack([_before(self.last, Phi), means]), Phi)
+
+    def each(self, compared: Compared, space: Space) -> Array:
+        """The same for each row: (2, m, p)."""
+        return np.stack([self.last, self.total / max(self.rounds, 1)]).repeat(compared.block.n, axis=1)
 
     def observe(self, pending: PendingLabels, labels: Labels) -> PendingLabels:
         """The label of a round."""
@@ -244,7 +262,7 @@ class OwnExpert:
     """A learner or an estimator of one's own, with the loss of the mixture: a new one like it, which stays as it is.
 
     Of an estimator (`learners.estimators.Estimator`) the mixture uses forecast, forecast_chunk, observe, commit,
-    room, operations and growth; it is copied, and has seen nothing.
+    room, operations and growth, and each where it has it; it is copied, and has seen nothing.
     """
 
     def __init__(self, name: str, expert: Any) -> None:
@@ -276,6 +294,14 @@ class OwnExpert:
         if labels is None:
             return PendingOwn(block, self._estimator.forecast(block, space), None)
         return PendingOwn(block, self._estimator.forecast_chunk(block, labels), labels)
+
+    def each(self, compared: Compared, space: Space) -> Array:
+        """Rounds of one row each, all from the present state: (1, m, p)."""
+        block = compared.block.numbers()
+        if hasattr(self._estimator, "each"):
+            return np.asarray(self._estimator.each(block, np.arange(1, block.n + 1), space))[None]
+        rows = [self._estimator.forecast(block.part(i, i + 1), space).G for i in range(block.n)]
+        return np.concatenate(rows)[None]
 
     def observe(self, pending: PendingOwn, labels: Labels) -> PendingOwn:
         """The label of a round."""

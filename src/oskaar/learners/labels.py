@@ -63,11 +63,17 @@ class Labels:
             answers = space.decode_many(without_rounding(G))
             for c, mine in enumerate(found):
                 mine += answers[c * (end - first) :][: stop - first]
-        return np.array([_losses(self.loss, zs, y) for *zs, y in zip(*found, self.ys, strict=True)])
+        different, places = zip(*(_different(zs) for zs in zip(*found, strict=True)), strict=True)
+        paid = self.loss.loss_many(
+            [z for zs in different for z in zs], [y for zs, y in zip(different, self.ys, strict=True) for _ in zs]
+        )
+        starts = np.cumsum([0, *(len(zs) for zs in different[:-1])])
+        losses: Array = paid[starts[:, None] + np.array(places)]
+        return losses
 
     def losses(self, answers: list[Any]) -> Array:
         """Delta of each answer."""
-        return np.array([self.loss(z, y) for z, y in zip(answers, self.ys, strict=True)])
+        return self.loss.loss_many(answers, self.ys)
 
     def optima(self) -> Array:
         """min_z Delta(z, y) of each round."""
@@ -86,13 +92,14 @@ class Labels:
         return means
 
 
-def _losses(loss: Loss, zs: list[Any], y: Any) -> list[float]:
-    """Delta of several answers to one round; of answers that are the same it is computed once."""
+def _different(zs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
+    """The answers to one round that differ, and the place of each answer among them."""
+    seen: dict[Any, int] = {}
     try:
-        paid = {z: loss(z, y) for z in dict.fromkeys(zs)}
+        places = [seen.setdefault(z, len(seen)) for z in zs]
     except TypeError:  # answers that have no hash
-        return [loss(z, y) for z in zs]
-    return [paid[z] for z in zs]
+        return zs, list(range(len(zs)))
+    return list(seen), places
 
 
 def together(spaces: Sequence[Space]) -> Iterator[tuple[Space, int, int, int]]:

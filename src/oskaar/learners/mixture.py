@@ -36,6 +36,9 @@ from oskaar.solvers.chunks import target_of
 LEAST = 1e-12
 """The least mean loss that is told from 0."""
 
+AT_ONCE = 2**20
+"""Numbers of the estimates of restarts that are held at once."""
+
 
 @saved("mixture/weights")
 class Weights:
@@ -224,8 +227,18 @@ class Mixture:
         self.rounds += len(pending.rows)
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
-        """One round after the other, all from the present state."""
-        return np.concatenate([self.forecast(block.part(lo, hi), space).G for lo, hi in spans(ends)])
+        """Some rounds at a time, all from the present state."""
+        return estimates_of_each(self, block, ends, space)
+
+    def forecast_each(self, block: Block, space: Space) -> PendingMixture:
+        """Rounds of one row each, all from the present state. They cannot be observed."""
+        compared, rounds = Compared(self.inputs, block), [(0, block.n)]
+        E = _stacked([expert.each(compared, space) for expert in self.experts], block.n)
+        pending = PendingMixture(None, [], E, rounds, self.weights, self.changes)
+        births, estimates, ridges = self.restarts.each(compared)
+        self._mixed(pending, 0, births, estimates, ridges, space)
+        pending.G = pending.current[2]
+        return pending
 
     def effective_dimension(self, probes: int | None = None) -> float:
         """sum_s p_t(s) d_eff(rows since s), over kinds of restarts too."""
@@ -276,12 +289,19 @@ class Mixture:
 
     def _mix(self, pending: PendingMixture, i: int, space: Space) -> None:
         """The estimate of round i, from the weights after the rounds before it."""
+        births, estimates = self.restarts.births_of(pending.restarts, i), self.restarts.estimates(pending.restarts, i)
+        ridges = [self.restarts.ridges(pending.restarts, i)] if self.restarts.names else []
+        self._mixed(pending, i, births, estimates, ridges, space)
+
+    def _mixed(
+        self, pending: PendingMixture, i: int, births: Any, estimates: list[Array], ridges: list[Array], space: Space
+    ) -> None:
+        """The estimate, from those of restarts, (S, n, p) by kind, of their ridge regressions, and of experts."""
         lo, hi = pending.rows[i]
-        pending.births = births = self.restarts.births_of(pending.restarts, i)
-        restarts = self._inside(_kinds(self.restarts.estimates(pending.restarts, i)), space)
+        pending.births, restarts = births, self._inside(_kinds(estimates), space)
         experts = pending.E[:, lo:hi, : space.p]
-        if self.restarts.names:
-            experts = _stacked([self.restarts.ridges(pending.restarts, i), experts], hi - lo)
+        if ridges:
+            experts = _stacked([*ridges, experts], hi - lo)
         experts = self._inside(experts, space)
         logs, expert_logs = pending.weights.logs(births)
         p, mass = softmax(logs)
@@ -323,6 +343,16 @@ class Mixture:
             return E
         inside: Array = E / np.maximum(norms, 1.0)[..., None]
         return inside
+
+
+def estimates_of_each(estimator: Any, block: Block, ends: Any, space: Space) -> Array:
+    """Of rounds all from the present state: those of one row some at a time, others one after the other."""
+    if len(ends) != block.n:
+        return np.concatenate([estimator.forecast(block.part(lo, hi), space).G for lo, hi in spans(ends)])
+    mixture = estimator.mixture
+    rows = max(1, AT_ONCE // (mixture.restarts.kinds * len(mixture.births) * max(1, space.p)))
+    starts = range(0, block.n, rows)
+    return np.concatenate([estimator.forecast_each(block.part(i, min(i + rows, block.n)), space).G for i in starts])
 
 
 def scaled_rate(eta: float, paid: float, rounds: float) -> float:

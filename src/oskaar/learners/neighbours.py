@@ -27,7 +27,7 @@ from oskaar.kernels.shapes import absolute_distances
 from oskaar.kernels.standardised import Mapped
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture, PendingMixture, scaled_rate, softmax
+from oskaar.learners.mixture import Mixture, PendingMixture, estimates_of_each, scaled_rate, softmax
 from oskaar.losses import Space
 from oskaar.saved import saved
 
@@ -119,9 +119,11 @@ class Neighbours:
 
     def forecast(self, block: Block, space: Space) -> PendingCorrection:
         """One round."""
-        inner, U = self.mixture.forecast(block, space), self._features(block)
-        C = self._corrections(U, inner.G.shape[1])
-        return PendingCorrection(inner, U, C, _corrected(inner.G, C, self.accounts.weights[None]))
+        return self._corrected(self.mixture.forecast(block, space), block)
+
+    def forecast_each(self, block: Block, space: Space) -> PendingCorrection:
+        """Rounds all from the present state. They cannot be observed."""
+        return self._corrected(self.mixture.forecast_each(block, space), block)
 
     def observe(self, pending: PendingCorrection, labels: Labels) -> PendingCorrection:
         """The label of a round."""
@@ -151,9 +153,8 @@ class Neighbours:
             self.errors.drop(late)
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
-        """One round after the other, all from the present state."""
-        G = self.mixture.each(block, ends, space)
-        return _corrected(G, self._corrections(self._features(block), G.shape[1]), self.accounts.weights[None])
+        """Some rounds at a time, all from the present state."""
+        return estimates_of_each(self, block, ends, space)
 
     def effective_dimension(self, probes: int | None = None) -> float:
         """That of the mixture."""
@@ -173,6 +174,12 @@ class Neighbours:
         kept = min(rounds, self.memory)
         state.require(kept <= self.U.shape[0] == self.errors.shape[0] <= rounds, "an error for each row")
         state.require(self.U.shape[1] == self.near.width, "features must fit")
+
+    def _corrected(self, inner: PendingMixture, block: Block) -> PendingCorrection:
+        """Rounds of the mixture that may come next."""
+        U = self._features(block)
+        C = self._corrections(U, inner.G.shape[1])
+        return PendingCorrection(inner, U, C, _corrected(inner.G, C, self.accounts.weights[None]))
 
     def _features(self, block: Block) -> Array:
         return self.near.innermost(block.rows)

@@ -223,11 +223,13 @@ class Relearning:
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
 
-        One chunk, at the pace of a loop, is only forecast here. Where there are several a copy learns them.
+        One chunk, at the pace of a loop, is only forecast here. Where there are several a copy learns them, but for
+        the last rounds that had come when the estimator was made: the chunk after them can wait for the next round.
         """
         try:
             block, labels = self._next(underway, aim)
-            if self._learned_rows(underway) + block.n >= aim:
+            known = underway.learned + len(labels.ys) == underway.known  # a chunk ends there: the next has the rest
+            if self._learned_rows(underway) + block.n >= aim or (known and self.rounds.rows < underway.swap):
                 pending = underway.estimator.forecast_chunk(block, labels)
                 return _after(underway, labels, pending), (underway, block, pending)
         except LinAlgError:

@@ -65,6 +65,24 @@ class Restarts:
         """An upper bound of the memory that so many more rows take."""
         return sum(int(solver.growth(rows)) for solver in self._all())
 
+    def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
+        """Rounds of one row, all from the present state: births (S,), (S, m, p) by kind, [(K, m, p)] of `names`."""
+        rounds = [self.begin(compared.row(i), [1], None) for i in range(compared.block.n)]
+        said = zip(*(self.estimates(one, 0) for one in rounds), strict=True)
+        return self.births_of(rounds[0], 0), [np.concatenate(kind, axis=1) for kind in said], []
+
+    def begin(self, compared: Compared, ends: Any, targets: Array | None) -> Any:
+        """Rounds to come."""
+        raise NotImplementedError
+
+    def births_of(self, pending: Any, i: int) -> NDArray[np.int64]:
+        """The restarts of round i."""
+        raise NotImplementedError
+
+    def estimates(self, pending: Any, i: int) -> list[Array]:
+        """What the restarts say of round i, (S, n, p) for each kind."""
+        raise NotImplementedError
+
     def _check_solvers(self, kind: type, rounds: int, rows: int | None = None) -> None:
         """Refuse solvers from a file that have not seen so many rounds, and do not keep so many rows."""
         for solver in self._all():
@@ -112,8 +130,19 @@ class KernelRestarts(Restarts):
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> list[Any]:
         """Rounds to come: a block of each solver."""
-        kinds = [(solver, i // len(self.lams)) for i, solver in enumerate(self.solvers)]
-        return [s.begin(compared.against(which).T, compared.corner(which), ends) for s, which in kinds]
+        return [s.begin(compared.against(which).T, compared.corner(which), ends) for s, which in self._by_kernel]
+
+    def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
+        """Rounds of one row each, all from the present state."""
+        made = [s.forecast_each(compared.against(k).T, compared.diagonal(k)) for s, k in self._by_kernel]
+        now, alive = self.solvers[0].rounds, len(made[0][0])
+        ridges = [np.stack([ridge for _, ridge in made])] if self.names else []
+        return np.arange(now + 1 - alive, now + 1), [G for G, _ in made], ridges
+
+    @property
+    def _by_kernel(self) -> list[tuple[AllRestarts, int]]:
+        """Each solver, and the place of its kernel."""
+        return [(solver, i // len(self.lams)) for i, solver in enumerate(self.solvers)]
 
     def births_of(self, blocks: list[Any], i: int) -> NDArray[np.int64]:
         """The restarts of round i."""

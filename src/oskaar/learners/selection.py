@@ -24,7 +24,7 @@ from oskaar.arrays import Array, fit_columns
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture, PendingMixture
+from oskaar.learners.mixture import Mixture, PendingMixture, estimates_of_each
 from oskaar.learners.neighbours import Neighbours, PendingCorrection
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
@@ -132,9 +132,11 @@ class SelectedMixture:
         return self.inner.growth(rows)
 
     def forecast(self, block: Block, space: Space) -> PendingSelection:
-        inner = self.inner.forecast(block, space)
-        candidates = self._candidates(inner)
-        return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
+        return self._selected(self.inner.forecast(block, space))
+
+    def forecast_each(self, block: Block, space: Space) -> PendingSelection:
+        """Rounds all from the present state. They cannot be observed."""
+        return self._selected(self.inner.forecast_each(block, space))
 
     def observe(self, pending: PendingSelection, labels: Labels) -> PendingSelection:
         """Judge the candidates of a round."""
@@ -154,8 +156,8 @@ class SelectedMixture:
         self.selection = pending.selection
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
-        """One round after the other, all from the present state."""
-        return np.concatenate([self.forecast(block.part(i, i + 1), space).G for i in range(block.n)])
+        """Some rounds at a time, all from the present state."""
+        return estimates_of_each(self, block, ends, space)
 
     def effective_dimension(self, probes: int | None = None) -> float:
         """That of the mixture."""
@@ -172,6 +174,11 @@ class SelectedMixture:
         state.require_kind(self.selection, Selection, "the selection")
         count = len(self.selection.sums) if np.isfinite(self.selection.largest) else 0
         state.require(count == self._count, "a share for each group")
+
+    def _selected(self, inner: Any) -> PendingSelection:
+        """Rounds of the mixture that may come next."""
+        candidates = self._candidates(inner)
+        return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
 
     def _candidates(self, pending: PendingMixture | PendingCorrection) -> Array:
         """Estimates (C, rows, p): of the whole, of each group, and of some of them by scores."""
@@ -199,7 +206,7 @@ class SelectedMixture:
 
 
 def _mean(shares: Array, estimates: Array) -> Array:
-    """The mean (rounds, p) of estimates (C, rounds, p) with shares (rounds, C).
+    """The mean (rounds, p) of estimates (C, rounds, p) with shares (rounds, C), or (1, C) for all.
 
     Added up one estimate after the other, so that a coordinate's rounding does not depend on how many there are.
     """
@@ -208,8 +215,8 @@ def _mean(shares: Array, estimates: Array) -> Array:
 
 
 def _means(weights: Array, members: Array) -> Array:
-    """`_mean` (C, rounds, p) with each of the weights (C, rounds, K) of members (K, rounds, p); others weigh 0."""
-    if weights.size * members.shape[2] > AT_ONCE:
+    """`_mean` (C, rounds, p) with each of the weights (C, rounds or 1, K) of members (K, rounds, p)."""
+    if len(weights) * members.size > AT_ONCE:
         return np.stack([_mean(w, members) for w in weights])
     means: Array = np.add.reduce(
         np.multiply(weights.transpose(2, 0, 1)[..., None], members[:, None], order="C"), axis=0

@@ -53,6 +53,8 @@ OPEN_ROWS = 12
 ROOM = 256
 """Columns that are reserved for rows to come."""
 
+NOT_FINITE = "the kernel must return finite numbers, got inf or nan."
+
 
 @saved("solver/all-restarts")
 class AllRestarts:
@@ -122,8 +124,24 @@ class AllRestarts:
         if not len(ends) or ends[-1] != m or ends[0] < 1 or (ends[1:] <= ends[:-1]).any():
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
-            raise ValueError("the kernel must return finite numbers, got inf or nan.")
+            raise ValueError(NOT_FINITE)
         return RestartBlock(self, B, D, ends)
+
+    def forecast_each(self, B: Array, diagonal: Array) -> tuple[Array, Array]:
+        """(S, m, p): what each expert says of m rounds of one row, all from the present state; and (m, p) of `ridge`.
+
+        B = k(X, x) (t, m), diagonal = k(x, x) (m,). The experts are those of `RestartBlock.estimates`.
+        """
+        if not (np.isfinite(B).all() and np.isfinite(diagonal).all()):
+            raise ValueError(NOT_FINITE)
+        old, products, m = self.factor.n, self.products, len(diagonal)
+        starts = _in_window(np.append(self.starts, self.rows), self.rows, self.window)
+        G, ridge = np.empty((m, products.targets, len(starts))), np.empty((m, products.targets))
+        for i, (v, k, kxx) in enumerate(zip(self.factor.times(B[:old]), B[old:].T, diagonal.tolist(), strict=True)):
+            step = products.step(products.project(v, k), kxx, self.lam)
+            G[i] = (self.lam / step.a * step.sums)[:, starts]  # (3)
+            ridge[i] = step.sums[:, 0]
+        return G.transpose(2, 0, 1), ridge
 
     def commit(self, block: RestartBlock) -> None:
         """Learn a block whose rounds were all observed, made from this very state."""

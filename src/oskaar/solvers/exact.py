@@ -98,12 +98,11 @@ class ExactSolver:
         E, G = self._hedged(R, W @ self.C.view)
         return Forecast(W, R, E, G)
 
-    def forecast_each(self, B: Array, diagonal: Array) -> Array:
-        """The estimates (m, p) for m rounds of one row each, all from the present state."""
+    def forecast_each(self, B: Array, diagonal: Array) -> tuple[Array, Array]:
+        """m rounds of one row, all from the present state: W C (m, p) and lam / s (m, 1), whose product is (3)."""
         W = self.factor.forward(B)
         s = np.array([self._variance(d, w) for d, w in zip(diagonal, W, strict=True)])
-        estimates: Array = (self.lam / s)[:, None] * (W @ self.C.view)  # (3)
-        return estimates
+        return W @ self.C.view, (self.lam / s)[:, None]
 
     def forecast_rounds(self, B: Array, D: Array, ends: Any) -> Array:
         """The estimates for rounds that end at rows `ends`, all from the present state: one solve for all rows."""

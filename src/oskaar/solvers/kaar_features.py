@@ -122,12 +122,11 @@ class FeatureSolver:
         E = solve_triangular(R, M, lower=True)
         return FeatureForecast(solve_triangular(R, E, lower=True, trans=1), Z, U, W, R, E)  # (2)
 
-    def forecast_each(self, Z: Array) -> Array:
-        """The estimates (m, p) for m rounds of one row each, all from the present state."""
+    def forecast_each(self, Z: Array) -> tuple[Array, Array]:
+        """m rounds of one row, all from the present state: M (m, p) and 1 / s (m, 1), whose product is g of (2)."""
         U, W, M = self._past(Z)
         s = np.maximum(1.0 + np.einsum("ij,ij->i", U, U) - np.einsum("ij,ij->i", W, W), 1.0)
-        estimates: Array = M / s[:, None]
-        return estimates
+        return M, 1 / s[:, None]
 
     def update(self, forecast: FeatureForecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
