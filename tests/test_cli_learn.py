@@ -299,3 +299,28 @@ def test_refused_rows_of_a_directory_name_their_files():
     assert _place("parts", first, last) == "parts/a.csv, line 4, to parts/b.csv, line 2"
     assert _place("parts", first, first) == "parts/a.csv, lines 4 to 4"
     assert _place("t.csv", first._replace(part=""), first._replace(part="")) == "t.csv, lines 4 to 4"
+
+
+def test_a_report_of_a_model(tmp_path, monkeypatch, capsys):
+    """The page of a run is made from its model alone, later, and is refused where there is no record of it."""
+    pytest.importorskip("plotly")
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 3},{'uv'[i % 2]},{'abc'[i % 3]}" for i in range(60)]
+    Path("data.csv").write_text("\n".join(["x,kind,y", *rows]))
+    assert main(["learn", "data.csv", "--y", "y", "--model", "m.oskaar", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    Path("data.csv").unlink()
+    assert "x: number; kind: category, 2 values; counted in the first " in result["columns"]
+    assert main(["report", "m.oskaar", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"report": "report.html", "rounds": 60}
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "ensemble on data.csv" in page
+    assert f"{result['mean_loss']:.4f}" in page
+    assert "oskaar learn data.csv --y y" in page
+    assert main(["report", "m.oskaar"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert Path("report.html").read_text(encoding="utf-8") == page
+    assert main(["report", "m.oskaar", "--out", "no/folder/r.html"]) == 2
+    oskaar.Ensemble(oskaar.losses.ZeroOne("ab")).save("bare.oskaar")
+    assert main(["report", "bare.oskaar", "--out", "r.html"]) == 2
+    assert not Path("r.html").exists()

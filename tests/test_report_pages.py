@@ -16,7 +16,7 @@ from strategies import few
 from oskaar import OSKAAR, losses, replay, reports
 from oskaar.cli import main
 from oskaar.cli.options import parse
-from oskaar.cli.report import Report
+from oskaar.cli.report import Report, make_recorder
 from oskaar.cli.settings import open_stream
 from oskaar.reports import figures
 from oskaar.reports import page as pages
@@ -275,9 +275,9 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
     options = parse(["learn", str(tmp_path / "a.csv"), "--report", str(path)])
     report, rounds = Report(options), open_stream(options)
     learner, stream = OSKAAR(rounds.labels.loss), list(rounds)
-    recorder = report.recorder("oskaar", rounds, [])
+    recorder = make_recorder("oskaar", rounds, [])
     for half in (stream[:80], stream[80:]):
-        recorder = report.recorder("oskaar", rounds, [], json.loads(json.dumps(recorder.to_dict())))
+        recorder = make_recorder("oskaar", rounds, [], json.loads(json.dumps(recorder.to_dict())))
         xs, ys = np.array([r.x for r in half]), [r.y for r in half]
         happened = replay(learner, xs, ys)
         recorder.add(reports.RecordedRounds(learner, xs, ys, happened, lines=[r.line for r in half]))

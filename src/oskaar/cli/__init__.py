@@ -1,4 +1,4 @@
-"""The command line: `oskaar learn FILE`, `compare`, `inspect`, `losses`, `demo`, `serve`.
+"""The command line: `oskaar learn FILE`, `predict`, `compare`, `report`, `inspect`, `losses`, `demo`, `serve`.
 
 Standard output is for results, standard error for messages and progress. Exit codes: 0; 1 where something that was
 asked for could not be written; 2 for input that cannot be used (one sentence, no traceback without --debug); 130 and

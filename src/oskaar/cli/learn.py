@@ -31,10 +31,12 @@ def run(options: Any) -> int:
         report = Report(options)  # what it needs is missed before the run
     kept, options = _kept(options)
     done, checkpointer = _begun(options, kept), Checkpointer(options)
-    if report:
-        before = kept.extra.get("report") if kept and options.resume else None
-        done.observer = report.recorder(options.learner, done.stream, done.baselines, before)
-        done.parts["report"] = done.observer
+    before = kept.extra.get("report") if kept and options.resume else None
+    if report or before or (options.model and not options.resume):  # what is kept can be reported later
+        from oskaar.cli.report import make_recorder
+
+        done.observer = make_recorder(options.learner, done.stream, done.baselines, before)
+        done.parts["report"], done.fine = done.observer, report is not None
     with opened(options.out, kept if options.resume else None) as done.out:
         done.go(options.chunk, Progress(options.progress, options.limit), checkpointer)
     result, to = done.result(), sys.stderr if options.out == "-" else sys.stdout
@@ -99,7 +101,7 @@ def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[st
     def page() -> None:
         if report and done.observer and (done.error is None or done.count):
             done.observer.finish(done.learner)
-            say(f"the report is {report.write(done.observer, {**result, 'labels': done.metrics.label_counts()})}")
+            say(f"the report is {report.write(done.observer, {**result, **done.labels()})}")
 
     for what, write in (("the model", model), ("the report", page)):
         attempt(what, write, done.not_written)

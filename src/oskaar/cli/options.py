@@ -99,6 +99,9 @@ def parser() -> Parser:
     predict.add_argument("--out", help="answers.csv, .jsonl or .parquet; default: CSV on standard output")
     for name, about in (("--format", "of the file"), ("--encoding", "of the file (default: that of the model's)")):
         predict.add_argument(name, help=about)
+    report = commands.add_parser("report", help="the page of the run that a model was learned in")
+    report.add_argument("model", help="what oskaar learn --model wrote")
+    report.add_argument("--out", help="the page (default report.html)")
     inspect = commands.add_parser("inspect", help="what a model holds")
     inspect.add_argument("file", help="of oskaar learn --model, or of learner.save; nothing in it is executed")
     losses = commands.add_parser("losses", help="what there is, with an example of y for each")
@@ -108,7 +111,7 @@ def parser() -> Parser:
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="put what is printed where it reads it")
     serve = commands.add_parser("serve", help="many streams over HTTP, durable: labels come late, nothing is lost")
     add_options(serve)
-    for command in (learn, predict, compare, inspect, losses, demo, completion, serve):
+    for command in (learn, predict, compare, report, inspect, losses, demo, completion, serve):
         command.add_argument("--json", action="store_true", help="one JSON object on standard output")
         command.add_argument("--quiet", action="store_true", help="results alone, no messages but errors")
         command.add_argument("--debug", action="store_true", help="show where an error came from")

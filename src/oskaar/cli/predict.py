@@ -48,38 +48,35 @@ class _Answered:
         require_same_columns(self._rounds.about(), kept, table.name)
         self._learner = kept.learner
         self._show = make_labels(type(kept.learner.loss).__name__, kept.about["y"], chosen).show
-        self._sure: Callable[[Any], Any] | None = getattr(kept.learner, "predict_proba_one", None)
+        self._sure: Callable[[Any], Any] | None = getattr(kept.learner, "predict_proba", None)
         self.rounds = 0
         self.answers = ["prediction", *(["probabilities"] if self._sure else [])]
 
     def __iter__(self) -> Rows:
         rounds = iter(self._rounds)
         while chunk := list(islice(rounds, CHUNK)):
-            for (records, x), z in zip(chunk, self._predictions([x for _, x in chunk]), strict=True):
+            xs = [x for _, x in chunk]
+            many = getattr(self._learner, "predict_many", None)
+            answers = many(xs) if many else [self._learner.predict_one(x) for x in xs]
+            for (records, _), z, more in zip(chunk, answers, self._probabilities(xs), strict=True):
                 self.rounds += 1
-                yield from self._rows(records, x, self._show(z))
+                yield from self._rows(records, self._show(z), more)
 
-    def _predictions(self, xs: list[Any]) -> Iterator[Any]:
-        """Answers in turn. One by one where each has probabilities too, which come of the same estimate."""
-        if self._sure is None and hasattr(self._learner, "predict_many"):
-            return iter(self._learner.predict_many(xs))
-        return (self._learner.predict_one(x) for x in xs)
-
-    def _rows(self, records: list[Record], x: Any, z: Any) -> Rows:
+    def _rows(self, records: list[Record], z: Any, more: dict[str, Any]) -> Rows:
         """A row for each record; the parts of an answer to several go to one each, where there are as many."""
         parts = z if isinstance(z, list) and len(z) == len(records) > 1 else [z] * len(records)
-        more = {"probabilities": jsonable_shares(self._probabilities(x))} if self._sure else {}
         for record, part in zip(records, parts, strict=True):
             yield {**record.cells, "prediction": part, **more}
 
-    def _probabilities(self, x: Any) -> Any:
-        assert self._sure is not None
+    def _probabilities(self, xs: list[Any]) -> list[dict[str, Any]]:
+        """Those of each round, as a column; no column for a loss without any."""
         try:
-            return self._sure(x)
-        except (TypeError, ValueError, NotImplementedError):  # a loss without any
+            if self._sure:
+                return [{"probabilities": jsonable_shares(shares)} for shares in self._sure(xs)]
+        except (TypeError, ValueError, NotImplementedError):
             self._sure = None
             self.answers = ["prediction"]
-            return None
+        return [{} for _ in xs]
 
 
 def jsonable_shares(shares: Any) -> Any:

@@ -1,20 +1,57 @@
-"""`--report FILE`: from the options and the result of a run to a page of `oskaar.reports`."""
+"""`--report FILE` and `oskaar report MODEL`: from a run to a page of `oskaar.reports`.
+
+A run with --model is recorded in the model: its page can be made later, and without the data.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 from oskaar.arrays import Array
+from oskaar.cli.checkpoint import Checkpoint, read_checkpoint
+from oskaar.cli.console import say
 from oskaar.cli.options import defaults
 from oskaar.cli.settings import command_line
 from oskaar.reports import Destination, Recorder, comparison, html, require_plotly
-from oskaar.tabular import TableStream
+from oskaar.tabular import ReadError, TableStream
 
 WHERE = {
     *("command", "file", "config", "given", "json", "debug", "quiet", "progress", "jobs"),
     *("out", "report", "model", "resume", "every"),
 }
 """Options that change nothing in the result."""
+
+
+DEFAULT = "report.html"
+
+
+def run(options: Any) -> int:
+    """Write the page of the run that a model holds; the exit code."""
+    require_plotly()
+    if options.out is None and os.path.exists(DEFAULT):
+        raise ReadError(f"{DEFAULT} is there already: --out names another file, or this one.")
+    destination, kept = Destination(options.out or DEFAULT), read_checkpoint(options.model)
+    destination.write(_page(kept, options.model))
+    if options.json:
+        print(json.dumps({"report": destination.path, "rounds": kept.count}))
+    say(f"the report is {destination.path}")
+    return 0
+
+
+def _page(kept: Checkpoint, path: str) -> str:
+    """The page of a run as far as its model has come."""
+    if "report" not in kept.extra or "result" not in kept.extra:
+        raise ReadError(f"{path} has no record of its run: learn anew with --model, or with --report {DEFAULT}.")
+    try:
+        recorder = Recorder.from_dict(kept.extra["report"])
+        recorder.finish(kept.learner)
+        command = command_line("learn", kept.file, kept.settings, defaults("learn"))
+        title = f"{recorder.name} on {'standard input' if kept.file == '-' else kept.file}"
+        return html(recorder, kept.extra["result"], title=title, command=command)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ReadError(f"{path} has no record that can be used: {error!r:.80}.") from None
 
 
 class Report:
@@ -25,14 +62,6 @@ class Report:
         self._destination = Destination(options.report)
         self._command = repeating(options)
         self._file = options.file
-
-    def recorder(
-        self, name: str, stream: TableStream, baselines: list[str], kept: dict[str, Any] | None = None
-    ) -> Recorder:
-        """The observer of the run; `kept` is what `to_dict` gave, for a run that is resumed."""
-        if kept:
-            return Recorder.from_dict(kept, stream.names, stream.labels.show)
-        return Recorder(name, baselines, stream.names, stream.labels.show)
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
         """Write the page of a run; its path."""
@@ -49,6 +78,15 @@ class Report:
     @property
     def _stream(self) -> str:
         return "standard input" if self._file == "-" else str(self._file)
+
+
+def make_recorder(
+    name: str, stream: TableStream, baselines: list[str], kept: dict[str, Any] | None = None
+) -> Recorder:
+    """The observer of a run; `kept` is what `to_dict` gave, for a run that is resumed."""
+    if kept:
+        return Recorder.from_dict(kept, stream.names, stream.labels.show)
+    return Recorder(name, baselines, stream.names, stream.labels.show)
 
 
 def repeating(options: Any) -> str:

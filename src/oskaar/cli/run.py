@@ -33,6 +33,8 @@ class Run:
         self.parts: dict[str, Any] = {}
         """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
         self.observer: Recorder | None = None
+        self.fine = False
+        """Whether the first chunks are shorter, so that the observer sees more of them."""
         self.loss = stream.labels.loss
         self._baselines = make_baselines(self.loss) if options.baselines else {}
         self._delayed = Delayed(learner, self._baselines, self.loss, options.delay) if options.delay else None
@@ -56,7 +58,7 @@ class Run:
         interrupts = Interrupts()
         try:
             with interrupts:
-                while rounds := list(islice(rounds_left, self.observer.chunk(chunk) if self.observer else chunk)):
+                while rounds := list(islice(rounds_left, self._next_chunk(chunk))):
                     with interrupts.whole():
                         self._learn(rounds)
                         self.seconds = time.perf_counter() - start
@@ -73,6 +75,10 @@ class Run:
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
+
+    def _next_chunk(self, most: int) -> int:
+        """How many rounds to do at a time."""
+        return self.observer.chunk(most) if self.observer and self.fine else most
 
     def _say_notes(self) -> None:
         """What rows said against what was inferred from the first ones."""
@@ -157,6 +163,7 @@ class Run:
             extra={
                 **{name: part.to_dict() for name, part in {**self.parts, "metrics": self.metrics}.items()},
                 **({"waiting": self._delayed.state()} if self._delayed else {}),
+                **({"result": {**self.result(), **self.labels()}} if self.observer else {}),
             },
         )
 
@@ -205,10 +212,17 @@ class Run:
             "columns": self._columns(),
         }
 
+    def labels(self) -> dict[str, Any]:
+        """What the report says of each label, beside the result."""
+        return {"labels": self.metrics.label_counts()}
+
     def _columns(self) -> str | None:
         """What the learner has read the columns as; None where it is not told, as with a kernel of its own."""
         schema = getattr(getattr(self.learner, "model", self.learner), "schema", None)
-        return str(schema) if schema is not None and self.stream.names else None
+        if schema is None or not self.stream.names:
+            return None
+        first = schema.counted and schema.rows < self.count + self.warmup and not self.loss.parts
+        return f"{schema}; counted in the first {schema.rows:,} rows" if first else str(schema)
 
 
 def _place(name: str, first: Round, last: Round) -> str:

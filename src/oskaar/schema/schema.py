@@ -210,6 +210,12 @@ class Schema:
         require(all(type(flag) is bool for flag in (self.bag, self.simple, self.settled)), "true or false")
         require(not self.simple or self.only_numbers, "a simple schema has numbers alone")
 
+    @property
+    def counted(self) -> bool:
+        """Whether what is shown has counts of the cells that were read: values, gaps."""
+        shown = (column.describe() for column in self.columns)
+        return not self.bag and any(character.isdigit() for text in shown for character in text)
+
     def __repr__(self) -> str:
         if self.bag:
             return f"a bag of numbers and texts by name, after {self.rows:,} rows"
