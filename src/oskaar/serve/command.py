@@ -51,6 +51,7 @@ def _serve(options: Any) -> int:
 
     from oskaar.serve.app import Application
     from oskaar.serve.edge import LOOPBACK
+    from oskaar.serve.joined import joined
     from oskaar.serve.schema import StoreError
     from oskaar.serve.service import Service
     from oskaar.serve.tokens import read_tokens
@@ -76,6 +77,8 @@ def _serve(options: Any) -> int:
         proxy_headers=False,
         timeout_graceful_shutdown=30,
     )
+    config.load()
+    config.http_protocol_class = joined(config.http_protocol_class)
     server = _server(config, application)
     service.say("info", f"oskaar serve: {len(service.streams)} streams in {options.data}", pid=os.getpid())
     with _demo(options):

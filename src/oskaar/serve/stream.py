@@ -27,6 +27,7 @@ from oskaar.serve.errors import Conflict, NotFound, Refused, ServeError, TooBusy
 from oskaar.serve.operations import Answer, Operation, error_body
 from oskaar.serve.schema import StoreError
 from oskaar.serve.store import Saved
+from oskaar.threads import one_thread
 
 if TYPE_CHECKING:
     from oskaar.serve.service import Service
@@ -223,6 +224,7 @@ class Stream:
                     self.service.loop.call_soon_threadsafe(self._work_here)
                     return
 
+    @one_thread
     def _work_here(self) -> None:
         """As `_work`, in the event loop: operations for a moment; all else goes to a thread."""
         answers: list[tuple[Operation, Answer]] = []
