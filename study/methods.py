@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.losses import Loss
+from study.peers.lags import with_lag
+from study.peers.refitting import Refitted
 from study.protocol import KINDS, Model, Peer, Stream, always
 
 ROLES = ("ours", "peer", "baseline", "hindsight")
@@ -44,23 +46,31 @@ def first_answer(loss: Loss, x: Any) -> Any:
 
 
 def in_turn(model: Model, stream: Stream) -> Iterator[Any]:
-    """Predict, judge, learn."""
-    loss = stream.loss
-    for t, y in enumerate(stream.ys):
-        x = stream.x(t)
-        z = model.predict_one(x)
-        yield [loss(first_answer(loss, x) if z is None else z, y)]
-        model.learn_one(x, y)
+    """Predict, judge, learn; a model that is refitted answers all rounds until its next fit at once."""
+    loss, t = stream.loss, 0
+    while t < len(stream):
+        xs, ys = [stream.x(t)], stream.ys[t : t + 1]
+        if isinstance(model, Refitted):  # it is the same until its next fit
+            ys = stream.ys[t : max(t + 1, model.due)]
+            xs = [stream.x(t + i) for i in range(len(ys))]
+            zs = model.predict_many(xs)
+        else:
+            zs = [model.predict_one(xs[0])]
+        yield [loss(first_answer(loss, x) if z is None else z, y) for x, y, z in zip(xs, ys, zs, strict=True)]
+        for x, y in zip(xs, ys, strict=True):
+            model.learn_one(x, y)
+        t += len(ys)
 
 
 def of_peer(peer: Peer) -> Method:
     """A peer as a method."""
 
     def losses(stream: Stream, setting: Mapping[str, Any], seed: int) -> Iterator[Any]:
+        stream = with_lag(stream)
         yield from in_turn(peer.make(stream, setting, seed), stream)
 
     def warm(stream: Stream, seed: int) -> None:
-        peer.make(stream, peer.settings[0], seed)
+        peer.make(with_lag(stream), peer.settings[0], seed)
 
     unknown = set(peer.kinds) - set(KINDS)
     if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import resource
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from study.methods import Method, all_methods
+from study.methods import Method, all_methods, first_answer
 from study.protocol import Stream
 from study.store import load, save
 from study.streams import STREAMS
@@ -24,6 +25,9 @@ from study.streams import STREAMS
 TUNING = 0.2
 """The share of a stream on which settings are compared; each may take this share of the cap."""
 
+
+EVERY = 100
+"""Rounds between two marks of CPU time, by which the first rounds of a longer run have a time of their own."""
 
 SHORT = 0.2
 """Clocks of CPU time are coarse on some systems: a run that is over in so many seconds has its wall time."""
@@ -37,23 +41,27 @@ def _ring(number: int, frame: Any) -> None:
     raise Capped
 
 
-def timed(chunks: Iterator[Any], cap: float) -> tuple[Any, float, bool]:
-    """Losses, CPU seconds, and whether the cap was hit: the losses up to there are kept."""
+def timed(chunks: Iterator[Any], cap: float) -> tuple[Any, float, bool, list[tuple[int, float]]]:
+    """Losses, CPU seconds, whether the cap was hit (the losses up to there are kept), and CPU seconds by rounds."""
     losses: list[Any] = []
-    capped = False
+    marks: list[tuple[int, float]] = []
+    capped, rounds = False, 0
     start, begun = time.process_time(), time.perf_counter()
     signal.signal(signal.SIGPROF, _ring)
     signal.setitimer(signal.ITIMER_PROF, cap, 0.5)  # again, where something has swallowed the first
     try:
         for chunk in chunks:
-            losses.append(np.asarray(chunk, dtype=float))  # noqa: PERF401 - what came before the cap is kept
+            losses.append(np.asarray(chunk, dtype=float))
+            rounds += len(losses[-1])
+            if rounds >= EVERY + (marks[-1][0] if marks else 0):
+                marks.append((rounds, time.process_time() - start))
     except Capped:
         capped = True
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_IGN)
     cpu, wall = time.process_time() - start, time.perf_counter() - begun
-    return np.concatenate(losses) if losses else np.zeros(0), wall if wall < SHORT else cpu, capped
+    return np.concatenate(losses) if losses else np.zeros(0), wall if wall < SHORT else cpu, capped, marks
 
 
 def tune(method: Method, stream: Stream, seed: int, cap: float) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
@@ -68,7 +76,7 @@ def tune(method: Method, stream: Stream, seed: int, cap: float) -> tuple[Mapping
     rounds = min(len(run[1]) for run in through)
     means = [float(run[1][:rounds].mean()) if rounds else 0.0 for run in through]
     table = [
-        {"setting": s, "mean": float(v.mean()) if len(v) else None, "cpu": c, "capped": k} for s, v, c, k in tried
+        {"setting": s, "mean": float(v.mean()) if len(v) else None, "cpu": c, "capped": k} for s, v, c, k, _ in tried
     ]
     return through[int(np.argmin(means))][0], table
 
@@ -92,7 +100,7 @@ def forget_peak() -> None:
 
 def read(spec: Mapping[str, Any]) -> Stream:
     """The stream, from the study's own copy where there is one."""
-    copy = Path(spec["results"]) / "streams" / f"{spec['stream_key']}.pickle"
+    copy = Path(spec["results"]) / "streams" / f"{spec['copy']}.pickle"
     if copy.exists():
         with open(copy, "rb") as file:
             stream: Stream = pickle.load(file)
@@ -105,12 +113,40 @@ def read(spec: Mapping[str, Any]) -> Stream:
     return stream
 
 
+def content(stream: Stream) -> str:
+    """A short name for what a run depends on: rows, labels, and what the loss says of them, to nine digits.
+
+    A run of a peer stays valid while the library changes; runs on other rows or by another loss are not compared.
+    """
+    seen = hashlib.sha256(repr(stream.loss).encode())
+    for X in stream.xs if isinstance(stream.xs, list) else [stream.xs]:
+        for part in (X.data, X.indices, X.indptr) if stream.sparse else (X,):
+            seen.update(np.ascontiguousarray(part).tobytes())
+    first = first_answer(stream.loss, stream.x(0))
+    seen.update("".join(digits_of(y) for y in stream.ys).encode())
+    if not stream.loss.parts:
+        answers = [first, *stream.ys[:-1]]
+        seen.update(np.round([stream.loss(z, y) for z, y in zip(answers, stream.ys, strict=True)], 9).tobytes())
+    return seen.hexdigest()[:16]
+
+
+def digits_of(y: Any) -> str:
+    """A label as text; numbers to nine digits."""
+    return (
+        repr(sorted(y))
+        if isinstance(y, frozenset)
+        else repr(np.round(y, 9))
+        if isinstance(y, np.ndarray)
+        else repr(y)
+    )
+
+
 def run(spec: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     """What came of it, and the losses."""
     method = all_methods()[spec["method"]]
     stream = read(spec)
     found: dict[str, Any] = {"total": len(stream), "kind": stream.kind, "note": stream.note, "source": stream.source}
-    found |= {"published": dict(stream.published), "loss": repr(stream.loss)}
+    found |= {"published": dict(stream.published), "loss": repr(stream.loss), "content": content(stream)}
     try:
         if not method.fits(stream):
             return {**found, "status": "unfit"}, np.zeros(0)
@@ -125,10 +161,11 @@ def run(spec: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         return {**found, **again[0], "reused": True}, again[1]
     forget_peak()
     before = peak()
-    losses, cpu, capped = timed(method.losses(stream, setting, spec["seed"]), spec["cap"])
+    losses, cpu, capped, marks = timed(method.losses(stream, setting, spec["seed"]), spec["cap"])
     if not np.isfinite(losses).all():
         raise ValueError(f"losses must be numbers, got {losses[~np.isfinite(losses)][0]}.")
     found |= {"status": "ok", "setting": dict(setting), "cpu": cpu, "capped": capped, "rounds": len(losses)}
+    found["marks"] = marks
     return {**found, "memory": max(0, peak() - before)}, losses
 
 
@@ -137,7 +174,9 @@ def untuned(spec: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
     path = Path(spec["results"]) / "runs" / f"{spec.get('default_key')}.npz"
     if not path.exists() or (run := load(path))["status"] != "ok":
         return None
-    return {name: run[name] for name in ("status", "setting", "cpu", "capped", "rounds", "memory")}, run["losses"]
+    return {name: run[name] for name in ("status", "setting", "cpu", "capped", "rounds", "memory", "marks")}, run[
+        "losses"
+    ]
 
 
 def main(arguments: list[str]) -> int:

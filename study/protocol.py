@@ -49,6 +49,8 @@ class Stream:
     source: str = ""
     published: Mapping[str, float] = field(default_factory=dict)
     """Mean losses that others have published: other machines, other protocols."""
+    lag: bool = False
+    """Whether rows follow one another in time and lack the last label: peers get it as further columns."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -42,39 +42,40 @@ class Ranker(Refitted):
 
 
 class Boosted(Refitted):
-    """LGBMClassifier for classes, an LGBMRegressor for each number."""
-
-    growth = 0.25
+    """LGBMClassifier for classes and for each label, an LGBMRegressor for each number."""
 
     def __init__(self, stream: Stream, setting: Mapping[str, Any], seed: int) -> None:
         from lightgbm import LGBMClassifier, LGBMRegressor
 
         options = dict(setting)
-        super().__init__(target_of(stream, options.pop("as_classes", False)), most=20_000)
+        super().__init__(target_of(stream, options.pop("as_classes", True)), most=20_000)
         self.one_hot = self.target.type == "one-hot"
-        make = LGBMClassifier if self.one_hot else LGBMRegressor
+        make = LGBMRegressor if self.target.type == "number" else LGBMClassifier
         self.models = [
             make(random_state=seed, **QUIET, **options) for _ in range(1 if self.one_hot else self.target.p)
         ]
-        self.constant: Array | None = None
+        self.constants: list[float | None] = []
+        """Of columns that have not moved."""
 
     def fit(self, X: Any, Y: Array) -> None:
-        """Fits where there are two classes and two rows; before that, what there is."""
-        self.constant = Y.mean(axis=0) if (Y[0] == Y).all() or len(Y) < 2 else None
-        if self.constant is None:
-            columns = [np.argmax(Y, axis=1)] if self.one_hot else list(Y.T)
-            for model, column in zip(self.models, columns, strict=True):
+        """Fits columns that have two values; before that, what there is."""
+        columns = [np.argmax(Y, axis=1)] if self.one_hot else list(Y.T)
+        self.constants = [float(column[0]) if (column == column[0]).all() else None for column in columns]
+        for model, column, constant in zip(self.models, columns, self.constants, strict=True):
+            if constant is None:
                 model.fit(X, column)
 
     def scores(self, X: Any) -> Array:
         """Probabilities or predictions."""
-        if self.constant is not None:
-            return np.tile(self.constant, (X.shape[0], 1))
         if not self.one_hot:
-            return np.stack([_booster(model, X) for model in self.models], axis=1)
-        V, classes = np.zeros((X.shape[0], self.target.p)), self.models[0].classes_
+            pairs = zip(self.models, self.constants, strict=True)
+            return np.stack([_booster(m, X) if c is None else np.full(X.shape[0], c) for m, c in pairs], axis=1)
+        V = np.zeros((X.shape[0], self.target.p))
+        if self.constants[0] is not None:
+            V[:, int(self.constants[0])] = 1.0
+            return V
         shares = _booster(self.models[0], X)
-        V[:, classes] = np.stack([1 - shares, shares], axis=1) if shares.ndim == 1 else shares
+        V[:, self.models[0].classes_] = np.stack([1 - shares, shares], axis=1) if shares.ndim == 1 else shares
         return V
 
 
@@ -99,12 +100,13 @@ PEERS = (
     Peer(
         "LightGBM",
         "lightgbm",
-        ("class", *NUMBERS),
+        ("class", "subset", *NUMBERS),
         (
+            {"num_leaves": 15, "min_child_samples": 5},
             {},
-            {"num_leaves": 7, "min_child_samples": 5},
-            {"num_leaves": 7, "n_estimators": 50, "min_child_samples": 10, "as_classes": True},
+            {"num_leaves": 7, "n_estimators": 50, "min_child_samples": 10, "as_classes": False},
         ),
         Boosted,
+        lambda stream: not stream.sparse,
     ),
 )

@@ -1,6 +1,6 @@
 """python-crfsuite, refitted: a chain CRF on the rows of each sequence, L-BFGS, features by column with real values.
 
-The rule is that of refitting.py with a quarter more rounds for a tenth: a CRF takes long to fit.
+The rule is that of refitting.py, but at least a quarter more rounds each time: a CRF takes long to fit.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def _head(target: Target, setting: Mapping[str, Any]) -> Any:
 
 
 def _target(stream: Stream, setting: Mapping[str, Any]) -> Target:
-    return target_of(stream, setting.get("as_classes", False), setting.get("rule", "half"))
+    return target_of(stream, setting.get("as_classes", False))
 
 
 def _linear(stream: Stream, setting: Mapping[str, Any], seed: int) -> RiverModel:
@@ -76,8 +76,8 @@ PEERS = (
         (
             {},
             {"rate": 0.1},
-            {"rate": 0.1, "rule": "f1", "one_vs_rest": True, "scale_target": True},
-            {"rate": 0.01, "rule": "f1", "as_classes": True, "scale_target": True},
+            {"rate": 0.1, "one_vs_rest": True, "scale_target": True},
+            {"rate": 0.01, "as_classes": True, "scale_target": True},
             {"rate": 0.03, "as_classes": True, "one_vs_rest": True},
         ),
         _linear,
@@ -86,7 +86,7 @@ PEERS = (
         "River chain",
         "river",
         ("subset",),
-        ({}, {"rate": 0.1}, {"rate": 0.01, "rule": "f1"}, {"rate": 0.1, "rule": "f1"}),
+        ({}, {"rate": 0.1}, {"rate": 0.03}),
         _chain,
     ),
     Peer(
@@ -96,7 +96,7 @@ PEERS = (
         (
             {},
             {"step": 0.3},
-            {"step": 0.3, "gamma": 0.1, "rule": "f1", "scale_target": True},
+            {"step": 0.3, "gamma": 0.1, "scale_target": True},
             {"step": 0.1, "gamma": 0.1, "n": 30, "as_classes": True, "scale_target": True},
         ),
         _rbf,

@@ -42,7 +42,7 @@ class Neighbours:
 
 
 def _make(stream: Stream, setting: Mapping[str, Any], seed: int) -> RiverModel:
-    target = target_of(stream, setting.get("as_classes", False), setting.get("rule", "half"))
+    target = target_of(stream, setting.get("as_classes", False))
     n, window = setting.get("n", 5), setting.get("window", 1000)
     return RiverModel(target, scalers(stream), Neighbours(target, n, window, setting.get("weighted", True)))
 
@@ -54,9 +54,9 @@ PEERS = (
         (*ONE_ROW, "sequence", "documents"),
         (
             {},
-            {"n": 15, "rule": "f1"},
+            {"n": 15},
             {"n": 15, "window": 300, "weighted": False},
-            {"n": 5, "rule": "f1", "as_classes": True},
+            {"n": 5, "as_classes": True},
             {"n": 30, "window": 2000, "as_classes": True},
         ),
         _make,

@@ -26,7 +26,7 @@ def _head(
 def _model(
     stream: Stream, setting: Mapping[str, Any], classifier: Callable[[], Any], regressor: Callable[[], Any]
 ) -> RiverModel:
-    target = target_of(stream, setting.get("as_classes", False), setting.get("rule", "half"))
+    target = target_of(stream, setting.get("as_classes", False))
     return RiverModel(target, [], _head(target, setting, classifier, regressor))
 
 
@@ -57,7 +57,7 @@ def _arf(stream: Stream, setting: Mapping[str, Any], seed: int) -> RiverModel:
 def _isoup(stream: Stream, setting: Mapping[str, Any], seed: int) -> RiverModel:
     from river import tree
 
-    target = target_of(stream, rule=setting.get("rule", "half"))
+    target = target_of(stream)
     tree_ = tree.ISOUPTreeRegressor(
         grace_period=setting.get("grace_period", 200), leaf_prediction=setting.get("leaf", "adaptive")
     )
@@ -73,7 +73,7 @@ PEERS = (
             {},
             {"grace_period": 50},
             {"powerset": True, "as_classes": True},
-            {"grace_period": 50, "rule": "f1", "as_classes": True},
+            {"grace_period": 50, "as_classes": True},
         ),
         _hat,
     ),
@@ -82,17 +82,18 @@ PEERS = (
         "river",
         ONE_ROW,
         (
-            {"powerset": True},
-            {"powerset": True, "as_classes": True, "grace_period": 25},
-            {"n_models": 3, "rule": "f1"},
+            {"as_classes": True},
+            {"powerset": True, "grace_period": 25},
+            {"n_models": 3},
         ),
         _arf,
+        lambda stream: not stream.sparse,
     ),
     Peer(
         "River iSOUP",
         "river",
         ("subset", *(kind for kind in NUMBERS if kind != "ordinal")),
-        ({}, {"grace_period": 50}, {"leaf": "mean", "grace_period": 50}, {"rule": "f1"}),
+        ({}, {"grace_period": 50}, {"leaf": "mean", "grace_period": 50}),
         _isoup,
     ),
 )

@@ -3,9 +3,9 @@
 A target turns a label into rows of p numbers, one row for each row of x, and rows of p scores into an answer:
 
     kind       numbers of a row                 the way back
-    class      one-hot                          the largest
-    ordinal    the position, or one-hot         rounded, or the largest
-    subset     0/1 for each label               above 1/2, or the best expected F1
+    class      one-hot                          the least expected loss
+    ordinal    the position, or one-hot         rounded, or the least expected loss
+    subset     0/1 for each label               above 1/2, for F1 the best expected F1
     ranking    n - 1 - rank of each item        sorted (Borda)
     documents  the relevance of the row         sorted
     sequence   one-hot                          the largest, row by row
@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.losses import F1
 from study.protocol import Stream
 
 ONE_ROW = ("subset", "class", "ordinal", "ranking", "angle", "sphere", "simplex", "vector")
@@ -49,8 +50,8 @@ class Target:
         return self.answer(np.clip(np.nan_to_num(V, nan=0.0, posinf=1e12, neginf=-1e12), -1e12, 1e12))
 
 
-def target_of(stream: Stream, as_classes: bool = False, rule: str = "half") -> Target:
-    """The target of a stream. as_classes: levels as classes. rule: "half" or "f1", for subsets.
+def target_of(stream: Stream, as_classes: bool = False) -> Target:
+    """The target of a stream. as_classes: levels as classes.
 
     >>> from oskaar import losses
     >>> target = target_of(Stream("demo", "subset", np.zeros((1, 2)), [{0}], losses.F1(3)))
@@ -60,7 +61,7 @@ def target_of(stream: Stream, as_classes: bool = False, rule: str = "half") -> T
     if stream.kind == "ordinal" and as_classes:
         return _classes(stream.loss)
     if stream.kind == "subset":
-        return _subset(stream.loss, best_f1 if rule == "f1" else above_half)
+        return _subset(stream.loss, best_f1 if isinstance(stream.loss, F1) else above_half)
     return _MAKERS[stream.kind](stream.loss)
 
 
@@ -72,14 +73,17 @@ def above_half(v: Array) -> list[int]:
 def best_f1(v: Array) -> list[int]:
     r"""The top m of probabilities v whose ratio 2 (v_1 + ... + v_m) / (m + sum v) is the largest.
 
-    The expected F1 with the ratio of expectations in place of the expectation of ratios; m >= 1.
+    The expected F1 with the ratio of expectations in place of the expectation of ratios. No label at all, which is
+    right where the truth is empty, has probability prod (1 - v_i), as if labels were independent.
 
-    >>> best_f1(np.array([0.1, 0.4, 0.05]))
-    [1]
+    >>> best_f1(np.array([0.1, 0.4, 0.05])), best_f1(np.array([0.1, 0.1, 0.05]))
+    ([1], [])
     """
     v = np.clip(v, 0.0, 1.0)
     order = np.argsort(-v, kind="stable")
     value = 2 * np.cumsum(v[order]) / (np.arange(1, len(v) + 1) + v.sum())
+    if np.prod(1 - v) > value.max():
+        return []
     return [int(i) for i in order[: int(np.argmax(value)) + 1]]
 
 
@@ -109,8 +113,12 @@ def names_of(loss: Any) -> list[Any]:
 def _classes(loss: Any) -> Target:
     names = names_of(loss)
     places = {name: i for i, name in enumerate(names)}
+    costs = np.array([[loss(z, y) for y in names] for z in names])
     return Target(
-        len(names), "one-hot", lambda y: _one_hot(places[y], len(names)), lambda V: names[int(np.argmax(V[0]))]
+        len(names),
+        "one-hot",
+        lambda y: _one_hot(places[y], len(names)),
+        lambda V: names[int(np.argmin((costs @ np.maximum(V[0], 0.0)).round(12)))],
     )
 
 

@@ -92,6 +92,17 @@ def _multilabel(stream: Stream, setting: Mapping[str, Any], seed: int) -> Rows:
     )
 
 
+def _labels(stream: Stream, setting: Mapping[str, Any], seed: int) -> Rows:
+    """A logistic regression for each label; the set is chosen from their probabilities."""
+    target = target_of(stream)
+    options = "--loss_function logistic --link logistic"
+    return Rows(
+        [_workspace(options, setting, seed) for _ in range(target.p)],
+        lambda y: [["1" if v > 0.5 else "-1" for v in row] for row in target.rows(y).tolist()],
+        lambda found: target.read(found),
+    )
+
+
 def _squares(stream: Stream, setting: Mapping[str, Any], seed: int) -> Rows:
     target = target_of(stream)
     return Rows(
@@ -162,6 +173,13 @@ PEERS = (
             {"options": "-l 0.1"},
         ),
         _multilabel,
+    ),
+    Peer(
+        "VW one-vs-rest",
+        "vowpalwabbit",
+        ("subset",),
+        ({}, {"options": "-l 2"}, {"options": "-l 0.1"}),
+        _labels,
     ),
     Peer(
         "VW search",

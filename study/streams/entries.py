@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +36,15 @@ class Entry:
     load: Callable[[Path, int | None], Stream]
     file: str | None = None
     package: str | None = None
+    family: str | None = None
+    """The first name of the streams that share its rows, where it is another."""
+    lag: bool = False
+    """Whether rows follow one another in time and lack the last label."""
+
+    @property
+    def kept_apart(self) -> bool:
+        """Whether no default may be chosen on it: SHA-256 of the name of its family is odd. Split once, for good."""
+        return hashlib.sha256((self.family or self.name).encode()).digest()[-1] % 2 == 1
 
     def missing(self, folder: Path) -> str | None:
         """Why it cannot be read here; None where it can."""
@@ -46,7 +56,7 @@ class Entry:
 
     def read(self, folder: Path, rounds: int | None) -> Stream:
         """The first rounds of it, with labels in the loss's standard form."""
-        stream = self.load(folder, rounds).first(rounds)
+        stream = replace(self.load(folder, rounds).first(rounds), lag=self.lag)
         if stream.name != self.name or stream.kind != self.kind:
             raise ValueError(f"{self.name} ({self.kind}) was read as {stream.name} ({stream.kind}).")
         stream.ys[:] = [stream.loss.check(y) for y in stream.ys]

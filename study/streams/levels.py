@@ -39,7 +39,7 @@ def _pollution(name: str, lagged: bool) -> Entry:
             note = "hourly, from weather, time of day and the level of the hour before"
         return Stream(name, "ordinal", X, ys, losses.Ordinal(6), note, file)
 
-    return Entry(name, "ordinal", load, file=file)
+    return Entry(name, "ordinal", load, file=file, family="pollution", lag=not lagged)
 
 
 ENTRIES = [_entry(name, *rest) for name, rest in FILES.items()]

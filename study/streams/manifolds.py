@@ -29,7 +29,7 @@ def _wind(station: str, turn: bool = False) -> Entry:
             note = "the turn of the wind in three hours; 0 is persistence"
         return Stream(name, "angle", X, ys.tolist(), losses.Circular(), note, WIND)
 
-    return Entry(name, "angle", load, file=WIND)
+    return Entry(name, "angle", load, file=WIND, family=f"wind-{STATIONS[0]}", lag=turn)
 
 
 def _storms(folder: Path, rounds: int | None, residual: bool) -> Stream:
@@ -63,8 +63,10 @@ def _energy(folder: Path, rounds: int | None, daily: bool) -> Stream:
 
 ENTRIES = [*map(_wind, STATIONS), _wind(STATIONS[0], turn=True)]
 ENTRIES += [
-    Entry("storms", "sphere", lambda folder, rounds: _storms(folder, rounds, False), file=STORMS),
-    Entry("storms-residual", "vector", lambda folder, rounds: _storms(folder, rounds, True), file=STORMS),
-    Entry("energy-hour", "simplex", lambda folder, rounds: _energy(folder, rounds, False), file=ENERGY),
-    Entry("energy-day", "simplex", lambda folder, rounds: _energy(folder, rounds, True), file=ENERGY),
+    Entry("storms", "sphere", lambda folder, rounds: _storms(folder, rounds, False), STORMS),
+    Entry("storms-residual", "vector", lambda folder, rounds: _storms(folder, rounds, True), STORMS, family="storms"),
+    Entry("energy-hour", "simplex", lambda folder, rounds: _energy(folder, rounds, False), ENERGY),
+    Entry(
+        "energy-day", "simplex", lambda folder, rounds: _energy(folder, rounds, True), ENERGY, family="energy-hour"
+    ),
 ]

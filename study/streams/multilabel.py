@@ -19,6 +19,9 @@ FILES = {  # name: file, labels (first n, or last -n), name in the published tab
     "medical": ("medical.arff", -45, None),
 }
 
+IN_TIME = ("20ng", "slashdot")
+"""Files whose order is that of time."""
+
 
 def published(folder: Path, dataset: str | None) -> dict[str, float]:
     """1 - example-F1 of the 11 methods of the GOOWE-ML study (CIKM 2018): batches of 1000, another machine."""
@@ -35,7 +38,8 @@ def _entry(name: str, file: str, n_labels: int, dataset: str | None, hamming: bo
         figures = {} if hamming or dataset is None else published(folder, dataset)
         return Stream(name, "subset", X, ys, loss, "file order", f"multilabel/{file}", figures)
 
-    return Entry(name, "subset", load, file=f"multilabel/{file}")
+    family = name.removesuffix("-hamming")
+    return Entry(name, "subset", load, file=f"multilabel/{file}", family=family, lag=family in IN_TIME)
 
 
 ENTRIES = [_entry(name, *rest) for name, rest in FILES.items()]

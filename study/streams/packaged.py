@@ -85,7 +85,7 @@ def _river(name: str, kind: str) -> Entry:
             return _vectors(name, X, Y, "file order", "River")
         return _classes(name, X, labels, "file order", "River")
 
-    return Entry(name, kind, load, package="river")
+    return Entry(name, kind, load, package="river", lag=name == "Shuttle")
 
 
 ENTRIES = [_sklearn("digits", "class", "file order")]

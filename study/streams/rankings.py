@@ -31,7 +31,7 @@ def _entry(name: str, suffix: str, order: str, lagged: bool = False) -> Entry:
         figures = {"kernel ridge with Kemeny, batch, cross-validated": (1 - TAUS[name]) / 2} if name in TAUS else {}
         return Stream(called, "ranking", X, ys, losses.Kendall(len(ys[0])), note, file, figures)
 
-    return Entry(called, "ranking", load, file=file)
+    return Entry(called, "ranking", load, file=file, family=f"rank-{name}", lag=name == "stock" and not lagged)
 
 
 ENTRIES = [_entry(name, ".csv", "shuffled") for name in TAUS]

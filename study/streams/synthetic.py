@@ -45,7 +45,7 @@ def _sines(name: str, change: bool) -> Entry:
         note = f"5 classes of 10 normal features, {'W redrawn half way' if change else 'no change'}, seed {SEED}"
         return Stream(name, "class", X, ys, losses.ZeroOne(5), note, "benchmarks/drift.py")
 
-    return Entry(name, "class", load)
+    return Entry(name, "class", load, family="synthetic-sines-still")
 
 
 ENTRIES = [_entry(name, *rest) for name, rest in STREAMS.items()]
