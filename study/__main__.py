@@ -7,7 +7,7 @@ from pathlib import Path
 
 from study import report
 from study.methods import all_methods
-from study.run import CAP, RESULTS, Options, run
+from study.run import CAP, LEFT_OUT, RESULTS, Options, run
 from study.streams import DATA, STREAMS
 from study.streams.entries import ROOT
 
@@ -53,7 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
     methods = given.methods
     if given.roles:
         methods = [
-            m.name for m in all_methods().values() if m.role in given.roles and m.name in (methods or [m.name])
+            m.name
+            for m in all_methods().values()
+            if m.role in given.roles and (m.name in methods if methods else m.name not in LEFT_OUT)
         ]
     options = Options(
         streams=QUICK_STREAMS if given.quick and not given.streams else tuple(given.streams),

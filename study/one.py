@@ -1,10 +1,14 @@
-"""One run, in a process of its own: python -m study.one SPEC OUT."""
+"""Runs, each in a process of its own: python -m study.one SPEC OUT SPEC OUT ...
+
+The first process imports what the methods need and reads the stream, then forks once for each run.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import pickle
+import os
 import resource
 import signal
 import sys
@@ -12,6 +16,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,18 +104,13 @@ def forget_peak() -> None:
 
 
 def read(spec: Mapping[str, Any]) -> Stream:
-    """The stream, from the study's own copy where there is one."""
-    copy = Path(spec["results"]) / "streams" / f"{spec['copy']}.pickle"
-    if copy.exists():
-        with open(copy, "rb") as file:
-            stream: Stream = pickle.load(file)
-        return stream
-    stream = STREAMS[spec["stream"]].read(Path(spec["folder"]), spec["rounds_asked"])
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    partial = copy.with_suffix(f".{spec['key']}")
-    partial.write_bytes(pickle.dumps(stream))
-    partial.replace(copy)
-    return stream
+    """The stream, read once by a process."""
+    return _read(spec["stream"], spec["folder"], spec["rounds_asked"])
+
+
+@cache
+def _read(name: str, folder: str, rounds: int | None) -> Stream:
+    return STREAMS[name].read(Path(folder), rounds)
 
 
 def content(stream: Stream) -> str:
@@ -180,15 +180,38 @@ def untuned(spec: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what SPEC says; OUT is written whole or not at all."""
-    spec = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    """Run what each SPEC says; its OUT is written whole or not at all."""
     warnings.simplefilter("ignore")
+    specs = [json.loads(Path(path).read_text(encoding="utf-8")) for path in arguments[::2]]
+    if len(specs) == 1:
+        return kept(specs[0], Path(arguments[1]))
+    worst = 0
+    for spec in specs:
+        prepare(spec)
+    for spec, out in zip(specs, arguments[1::2], strict=True):
+        child = os.fork()
+        if not child:
+            os._exit(kept(spec, Path(out)))
+        worst = max(worst, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    return worst
+
+
+def prepare(spec: Mapping[str, Any]) -> None:
+    """Imports what a run needs, if it can: the run itself says why it cannot."""
+    with contextlib.suppress(Exception):
+        method, stream = all_methods()[spec["method"]], read(spec)
+        if method.fits(stream):
+            method.warm(stream, spec["seed"])
+
+
+def kept(spec: Mapping[str, Any], out: Path) -> int:
+    """Runs what SPEC says and writes what came of it."""
     try:
         found, losses = run(spec)
     except Exception as error:
         lines = traceback.format_exc().splitlines()
         found, losses = {"status": "failed", "error": f"{type(error).__name__}: {error}", "trace": lines}, np.zeros(0)
-    save(Path(arguments[1]), {**spec, **found}, losses)
+    save(out, {**spec, **found}, losses)
     return 0
 
 

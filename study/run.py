@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ CAP = 20.0
 """CPU seconds of a run, for all methods alike."""
 PATIENCE = 10.0
 """A run is ended from outside after so many times its cap in wall time, tuning included, and a minute."""
+MOST_TOGETHER = 12
+"""So many runs on a stream share what is read and imported."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """One thread for all methods alike."""
 OUR_CODE = ("src/oskaar", "study/ours.py", "study/baselines.py")
@@ -120,7 +125,6 @@ def specify(stream: str, method: Method, variant: str, options: Options) -> dict
         "versions": versions([] if ours else [method.package]),
     }
     spec |= {"key": digest(spec), "folder": str(options.folder), "results": str(options.results)}
-    spec["copy"] = f"{spec['stream_key']}-{code('src/oskaar')}"  # its loss is pickled
     if variant == "tuned":
         spec["default_key"] = specify(stream, method, "default", options)["key"]
     return spec
@@ -144,21 +148,26 @@ class Workers:
         self.stopping = threading.Event()
         self.alive: set[subprocess.Popen[str]] = set()
 
-    def execute(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """One run, in a process of its own with one thread for linear algebra."""
-        path = path_of(spec)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        told = path.with_suffix(".json")
-        told.write_text(json.dumps(spec), encoding="utf-8")
+    def execute(self, specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Runs on one stream, one after the other, each in a process of its own with one thread."""
+        arguments = []
+        for spec in specs:
+            path = path_of(spec)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.with_suffix(".json").write_text(json.dumps(spec), encoding="utf-8")
+            arguments += [str(path.with_suffix(".json")), str(path)]
         try:
-            error = "" if self.stopping.is_set() else self._ended(spec, [str(told), str(path)])
+            error = "" if self.stopping.is_set() else self._ended(specs, arguments)
         finally:
-            told.unlink(missing_ok=True)
-        if not self.stopping.is_set() and (error or not path.exists()):
-            save(path, {**spec, "status": "failed", "error": error or "nothing was written"}, [])
-        return spec
+            for spec in specs:
+                path_of(spec).with_suffix(".json").unlink(missing_ok=True)
+        for spec in specs:
+            if not self.stopping.is_set() and not path_of(spec).exists():
+                save(path_of(spec), {**spec, "status": "failed", "error": error or "nothing was written"}, [])
+        return specs
 
-    def _ended(self, spec: dict[str, Any], arguments: list[str]) -> str:
+    def _ended(self, specs: list[dict[str, Any]], arguments: list[str]) -> str:
         """What went wrong with the process; nothing where all is well."""
         environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
@@ -169,10 +178,11 @@ class Workers:
         ) as process:
             self.alive.add(process)
             try:
-                _, said = process.communicate(timeout=60 + PATIENCE * spec["cap"])
+                patience = 60 + PATIENCE * sum(spec["cap"] for spec in specs)
+                _, said = process.communicate(timeout=patience)
             except subprocess.TimeoutExpired:
-                process.kill()
-                return f"the process was ended after {60 + PATIENCE * spec['cap']:.0f} s"
+                end(process)
+                return f"the process was ended after {patience:.0f} s"
             finally:
                 self.alive.discard(process)
         return f"the process ended with {process.returncode}: {said[-500:]}" if process.returncode else ""
@@ -181,7 +191,13 @@ class Workers:
         """End what is alive."""
         self.stopping.set()
         for process in list(self.alive):
-            process.kill()
+            end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a process and those it has forked: they are a session of their own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, Any]]:
@@ -196,7 +212,7 @@ def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, 
     workers = Workers()
     with ThreadPoolExecutor(options.jobs) as pool:
         try:
-            for spec in pool.map(workers.execute, waiting):
+            for spec in chain.from_iterable(pool.map(workers.execute, together(waiting))):
                 done += 1
                 left = (time.monotonic() - start) / done * (len(waiting) - done)
                 say(f"[{done}/{len(waiting)}, {clock(left)} left] {_line(load(path_of(spec)))}")
@@ -205,6 +221,24 @@ def run(options: Options, say: Callable[[str], None] = print) -> list[dict[str, 
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [load(path_of(spec)) for spec in specs]
+
+
+def together(specs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Runs that follow one another on a stream, a few at a time.
+
+    >>> together([{"stream": "a", "n": 1}, {"stream": "a", "n": 2}, {"stream": "b", "n": 3}])
+    [[{'stream': 'a', 'n': 1}, {'stream': 'a', 'n': 2}], [{'stream': 'b', 'n': 3}]]
+    """
+    return [
+        list(part)
+        for _, group in groupby(specs, key=lambda spec: spec["stream"])
+        for part in batched(list(group), MOST_TOGETHER)
+    ]
+
+
+def batched(items: list[Any], n: int) -> list[list[Any]]:
+    """Runs of n, the last one shorter."""
+    return [items[i : i + n] for i in range(0, len(items), n)]
 
 
 def clock(seconds: float) -> str:

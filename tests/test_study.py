@@ -108,11 +108,11 @@ def test_the_cap_keeps_what_was_done():
         while True:
             sum(range(1000))
 
-    values, seconds, capped = one.timed(slowly(), 0.3)
+    values, seconds, capped, _ = one.timed(slowly(), 0.3)
     assert capped
     assert values.tolist() == [1.0, 2.0]
     assert 0.1 < seconds < 5
-    values, _, capped = one.timed(islice(repeat([0.5]), 3), 5.0)
+    values, _, capped, _ = one.timed(islice(repeat([0.5]), 3), 5.0)
     assert not capped
     assert values.tolist() == [0.5, 0.5, 0.5]
 
@@ -196,7 +196,7 @@ def test_a_missing_package_is_said_and_a_failure_is_kept(tmp_path, monkeypatch):
 def test_a_process_that_dies_is_a_failure(tmp_path):
     spec = specify("synthetic-class-still", all_methods()["repeat-last"], "default", Options(results=tmp_path))
     spec["method"] = "nobody"
-    Workers().execute(spec)
+    Workers().execute([spec])
     assert load(path_of(spec))["status"] == "failed"
 
 
@@ -217,7 +217,7 @@ def test_an_interrupted_study_goes_on_without_failures(tmp_path):
     stopped = Workers()
     stopped.stop()
     spec = {**plan(options)[0][0], "key": "never"}
-    stopped.execute(spec)
+    stopped.execute([spec])
     assert not path_of(spec).exists()
 
 
