@@ -7,7 +7,7 @@ from pathlib import Path
 
 from study import report
 from study.methods import all_methods
-from study.run import CAP, LEFT_OUT, RESULTS, Options, run
+from study.run import CAP, LEFT_OUT, RESULTS, Options, passes, run
 from study.streams import DATA, STREAMS
 from study.streams.entries import ROOT
 
@@ -23,14 +23,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--streams", nargs="+", default=[], metavar="NAME", help="only these")
     made.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these")
     made.add_argument("--roles", nargs="+", default=[], choices=("ours", "peer", "baseline", "hindsight"))
-    made.add_argument("--rounds", default="1000", help="of each stream, from its first; all: everything")
-    made.add_argument("--variants", nargs="+", default=["default", "tuned"], choices=("default", "tuned"))
+    made.add_argument("--rounds", help="of each stream, from its first; all: everything. Without it the whole study")
+    made.add_argument("--variants", nargs="+", default=["default"], choices=("default", "tuned"))
     made.add_argument("--jobs", type=int, default=1, help="processes at once")
     made.add_argument("--cap", type=float, default=CAP, help="CPU seconds of a run")
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--folder", type=Path, default=DATA, help="where the real streams are")
     made.add_argument("--results", type=Path, default=RESULTS)
     made.add_argument("--retry", action="store_true", help="run again what has failed")
+    made.add_argument("--stored", action="store_true", help="run nothing, report what is there")
     made.add_argument("--quick", action="store_true", help="two tiny streams, a few methods")
     made.add_argument("--docs", action="store_true", help="write docs/study.md and docs/study.svg too")
     made.add_argument("--no-plots", action="store_true")
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = Options(
         streams=QUICK_STREAMS if given.quick and not given.streams else tuple(given.streams),
         methods=quick_methods() if given.quick and not methods else tuple(methods),
-        rounds=None if given.rounds == "all" else min(int(given.rounds), 120 if given.quick else 10**12),
+        rounds=120 if given.quick else None if given.rounds == "all" else int(given.rounds or 1000),
         variants=("default",) if given.quick else tuple(given.variants),
         jobs=max(2, given.jobs) if given.quick else given.jobs,
         cap=given.cap,
@@ -68,8 +69,14 @@ def main(arguments: list[str] | None = None) -> int:
         folder=given.folder.resolve(),
         results=given.results.resolve(),
         retry=given.retry,
+        stored=given.stored,
     )
-    runs = run(options, say=lambda line: print(line, flush=True))
+    whole = not (given.rounds or given.quick or given.streams or methods)
+    runs = [
+        found
+        for part in (passes(options) if whole else [options])
+        for found in run(part, say=lambda line: print(line, flush=True))
+    ]
     docs = ROOT / "docs" if given.docs else None
     for path in report.write(runs, options.results, docs, plots=not given.no_plots):
         print(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""oskaar's entries: the ensemble and OSKAAR with their defaults, and small grids for tuning.
+"""oskaar's entries: the ensemble, SALAMI and OSKAAR with their defaults, the ensemble without each of its parts.
 
 The ensemble has nothing to tune: tuned, it is compared with the paper's SALAMI in a few settings.
 
@@ -21,7 +21,7 @@ from study.methods import Method
 from study.protocol import KINDS, Stream
 
 MANY = 5_000
-"""With more rows than this, those of all rounds together, a learner keeps a budget of inputs."""
+"""With more rows than this, those of all rounds together, SALAMI and OSKAAR keep a budget of inputs."""
 BUDGET = 256
 
 LEARNERS = {"SALAMI": SALAMI}
@@ -43,20 +43,21 @@ def rows_of(stream: Stream) -> int:
     return sum(x.shape[0] for x in stream.xs) if isinstance(stream.xs, list) else len(stream)
 
 
-def learner_for(cls: Any, stream: Stream, setting: Mapping[str, Any], budget: bool = False) -> Any:
+def learner_for(cls: Any, stream: Stream, setting: Mapping[str, Any]) -> Any:
     """A fresh learner, of the class that the setting names if it does; `scale` multiplies the default lengthscale."""
     options = {name: value for name, value in setting.items() if name not in ("learner", "scale")}
     if "scale" in setting and not stream.sparse:
         options["kernel"] = kernels.Gaussian(setting["scale"] * stream.n_columns**0.5) + 1.0
-    if budget or rows_of(stream) > MANY:
+    cls = LEARNERS.get(setting.get("learner", ""), cls)
+    if rows_of(stream) > MANY and cls is not Ensemble:
         options["budget"] = BUDGET
-    return LEARNERS.get(setting.get("learner", ""), cls)(stream.loss, **options)
+    return cls(stream.loss, **options)
 
 
-def _entry(name: str, cls: Any, settings: Any, budget: bool = False) -> Method:
+def _entry(name: str, cls: Any, settings: Any) -> Method:
     def losses(stream: Stream, setting: Mapping[str, Any], seed: int) -> Iterator[Any]:
         xs = prepared(stream) if "scale" in setting else stream.xs
-        for chunk in learner_for(cls, stream, setting, budget).stream(xs, stream.ys):
+        for chunk in learner_for(cls, stream, setting).stream(xs, stream.ys):
             yield chunk.losses
 
     def skips(stream: Stream, setting: Mapping[str, Any]) -> bool:
@@ -79,8 +80,16 @@ OSKAAR_SETTINGS: tuple[Mapping[str, Any], ...] = (
     {"lam": 0.2},
     *({"lam": lam, "scale": scale} for scale in (0.25, 0.5, 2.0) for lam in (0.03, 0.2, 1.0)),
 )
+PARTS: dict[str, Mapping[str, Any]] = {
+    "Ensemble without selection": {"selection": False},
+    "Ensemble without neighbours": {"neighbours": False},
+    "Ensemble without both": {"selection": False, "neighbours": False},
+    "Ensemble, restarts only": {"experts": ()},
+}
+"""The ensemble without a part, as far as its arguments take parts away. experts=() also leaves one kernel."""
 OURS = (
     _entry("Ensemble", Ensemble, ENSEMBLE_SETTINGS),
     _entry("OSKAAR", OSKAAR, OSKAAR_SETTINGS),
-    _entry("Ensemble, budget 256", Ensemble, ({},), budget=True),
+    _entry("SALAMI", SALAMI, ({},)),
+    *(_entry(name, Ensemble, (setting,)) for name, setting in PARTS.items()),
 )

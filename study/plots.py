@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from study.ours import PARTS
+from study.statistics import not_apart
 from study.verdicts import OURS, Verdict, gap, seconds
 
 COLOURS = {"ours": "tab:blue", "peer": "tab:orange", "baseline": "tab:grey", "hindsight": "lightgrey"}
@@ -27,24 +29,64 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
     return kept
 
 
+def shown(name: str, run: Any) -> bool:
+    """Whether a run is drawn: not the ensemble without its parts, nor what looks ahead."""
+    return run["role"] != "hindsight" and name not in PARTS
+
+
 def ranks(verdict: Verdict) -> dict[str, float]:
     """The place of each method on a stream, 1 the best, by its distance from the ensemble on common rounds."""
     ours = verdict.runs[OURS]
-    losses = {n: -gap(ours, run) for n, run in verdict.runs.items() if run["role"] != "hindsight"}
+    losses = {n: -gap(ours, run) for n, run in verdict.runs.items() if shown(n, run)}
     values = np.array(list(losses.values()))
     return {name: float(1 + (values < v).sum() + ((values == v).sum() - 1) / 2) for name, v in losses.items()}
 
 
-def draw(found: Sequence[Verdict], path: Path) -> Path:
-    """The page, as SVG."""
+def _pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "study"
     matplotlib.rcParams["svg.fonttype"] = "none"  # letters as letters, and one name of a font: a quarter of the size
     matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
-    from matplotlib import pyplot as plt
+    from matplotlib import pyplot
 
+    return pyplot
+
+
+def _saved(plt: Any, page: Any, path: Path) -> Path:
+    page.savefig(path, format="svg", metadata={"Date": None})
+    plt.close(page)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line.strip() for line in lines if line.strip()) + "\n", encoding="utf-8")
+    return path
+
+
+def draw_ranks(names: Sequence[str], mean: Any, difference: float, path: Path) -> Path:
+    """The critical-difference diagram: mean ranks, bars over those that do not differ at 5%."""
+    plt = _pyplot()
+    order = np.argsort(mean, kind="stable")
+    places = np.asarray(mean)[order]
+    page, ax = plt.subplots(figsize=(9, 0.28 * len(names) + 1), layout="constrained")
+    for row, i in enumerate(order):
+        ax.plot(
+            mean[i], row, "s" if names[i] == OURS else "o", color="tab:blue" if names[i] == OURS else "tab:orange"
+        )
+        ax.annotate(f"{names[i]} {mean[i]:.2f}", (mean[i], row), (6, -3), textcoords="offset points", fontsize=8)
+    for first, last in not_apart(places, difference):
+        ax.plot([places[first]] * 2, [first, last], color="black", linewidth=0.8)
+    ax.plot([1, 1 + difference], [-1, -1], color="black", linewidth=2)
+    ax.annotate(f"critical difference {difference:.2f}", (1, -1), (0, 4), textcoords="offset points", fontsize=8)
+    ax.set_ylim(len(names), -2)
+    ax.set_yticks([])
+    ax.set_xlim(0.8, max(len(names), 2) + 1)
+    ax.set_xlabel("mean rank, 1 is the lowest loss; lines join ranks that do not differ at 5% (Nemenyi)", fontsize=8)
+    return _saved(plt, page, path)
+
+
+def draw(found: Sequence[Verdict], path: Path) -> Path:
+    """The page, as SVG."""
+    plt = _pyplot()
     down = -(-len(found) // ACROSS)
     page = plt.figure(figsize=(4 * ACROSS, 3 * down + 5), layout="constrained")
     above, below = np.ravel(np.asarray(page.subfigures(2, 1, height_ratios=[3 * down, 5])))
@@ -54,15 +96,11 @@ def draw(found: Sequence[Verdict], path: Path) -> Path:
     for ax in axes[len(found) :]:
         ax.set_axis_off()
     _ranks(below.subplots(), found)
-    page.savefig(path, format="svg", metadata={"Date": None})
-    plt.close(page)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join(line.strip() for line in lines if line.strip()) + "\n", encoding="utf-8")
-    return path
+    return _saved(plt, page, path)
 
 
 def _stream(ax: Any, verdict: Verdict) -> None:
-    runs = {name: run for name, run in verdict.runs.items() if run["role"] != "hindsight"}
+    runs = {name: run for name, run in verdict.runs.items() if shown(name, run)}
     points = [(max(seconds(run), 1e-7), float(np.mean(run["losses"]))) for run in runs.values()]
     alike: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
     for (name, run), point in zip(runs.items(), points, strict=True):

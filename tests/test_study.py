@@ -1,6 +1,8 @@
 """The study from end to end on tiny streams, and its parts."""
 
+import hashlib
 import json
+from dataclasses import replace
 from itertools import islice, repeat
 
 import numpy as np
@@ -13,9 +15,12 @@ from study import one
 from study.__main__ import QUICK_METHODS, QUICK_STREAMS, main
 from study.baselines import BestSoFar, ToTheLeft, best_constant
 from study.methods import Method, all_methods, first_answer, in_turn, of_peer
-from study.ours import BUDGET, learner_for, prepared
+from study.ours import BUDGET, PARTS, learner_for, prepared
+from study.peers.lags import with_lag
+from study.peers.refitting import Refitted
+from study.peers.targets import target_of
 from study.protocol import KINDS, Peer, Stream
-from study.run import Options, Workers, chosen, finished, path_of, plan, run, specify
+from study.run import LEFT_OUT, Options, Workers, chosen, finished, passes, path_of, plan, run, specify
 from study.store import load
 from study.streams import STREAMS
 
@@ -42,7 +47,7 @@ def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monke
     assert not [run for run in said["runs"] if run["status"] == "failed"]
     table = (tmp_path / "table.md").read_text()
     assert f"| {QUICK_STREAMS[1]} | ordinal | 120 |" in table
-    assert "The ensemble has the lowest loss on" in table
+    assert "goal, on the streams kept apart" in table
     gone = next((tmp_path / "runs").glob("*.npz"))
     before = load(gone)
     gone.unlink()
@@ -68,8 +73,14 @@ def test_ours_are_the_loop(cls):
 def test_many_rows_bring_a_budget_and_sparse_rows_stay_as_they_are():
     small, sparse = tiny(), csr_array(np.eye(4))
     assert learner_for(Ensemble, small, {}).budget is None
-    assert learner_for(Ensemble, tiny(5_001), {}).budget == BUDGET
+    assert learner_for(SALAMI, tiny(5_001), {}).budget == BUDGET
+    assert learner_for(Ensemble, tiny(5_001), {}).budget is None
     assert prepared(Stream("s", "class", sparse, [0, 1, 2, 0], losses.ZeroOne(3))) is sparse
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_an_ensemble_without_a_part_has_a_loss_each_round(name):
+    assert sum(len(chunk) for chunk in all_methods()[name].losses(tiny(), PARTS[name], 0)) == 40
 
 
 def test_settings_of_the_ensemble_are_it_and_the_paper_with_a_kernel_or_lams():
@@ -246,6 +257,71 @@ def test_plans_leave_out_what_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="no stream 'yest'"):
         chosen(["yest"], STREAMS, "stream")
     assert run(Options(streams=("yeast",), folder=tmp_path), say=lambda line: None) == []
+
+
+def test_streams_are_split_by_the_hash_of_the_name_that_shares_their_rows():
+    kept = [name for name, entry in STREAMS.items() if entry.kept_apart]
+    assert (len(kept), len(STREAMS)) == (36, 70)
+    for name, entry in STREAMS.items():
+        family = entry.family or name
+        assert STREAMS[family].kept_apart is entry.kept_apart
+        assert entry.kept_apart == (int(hashlib.sha256(family.encode()).hexdigest(), 16) % 2 == 1)
+        assert entry.file is None or all(
+            other.kept_apart is entry.kept_apart for other in STREAMS.values() if other.file == entry.file
+        )
+
+
+def test_a_run_of_a_peer_does_not_depend_on_the_text_of_the_library(monkeypatch):
+    asked = []
+    monkeypatch.setattr("study.run.code", lambda *folders: asked.extend(folders) or "")
+    specify("iris", all_methods()["KernelRidge"], "default", Options())
+    assert asked
+    assert not [folder for folder in asked if folder.startswith("src")]
+    specify("iris", all_methods()["Ensemble"], "default", Options())
+    assert "src/oskaar" in asked
+
+
+def test_the_whole_study_has_every_method_once():
+    made = passes(Options())
+    assert [part.rounds for part in made] == [4000, 1000, 1000]
+    assert not set(made[0].streams) & set(made[2].streams)
+    assert {*made[0].methods, *made[1].methods, *LEFT_OUT} == set(all_methods())
+
+
+def test_refitted_models_answer_many_rounds_as_one_by_one():
+    class Means(Refitted):
+        def fit(self, X, Y):
+            self.mean = Y.mean(axis=0)
+
+        def scores(self, X):
+            return self.mean + X[:, :1] * [[1.0, 0.0, 0.0]]
+
+    stream = tiny(130)
+    at_once = np.concatenate(list(in_turn(Means(target_of(stream)), stream)))
+    model, one_by_one = Means(target_of(stream)), []
+    for t, y in enumerate(stream.ys):
+        z = model.predict_one(stream.x(t))
+        one_by_one.append(stream.loss(first_answer(stream.loss, stream.x(t)) if z is None else z, y))
+        model.learn_one(stream.x(t), y)
+    np.testing.assert_array_equal(at_once, one_by_one)
+
+
+def test_what_a_run_depends_on_has_a_name():
+    stream = tiny()
+    changed = Stream("tiny", "class", stream.xs, [*stream.ys[:-1], (stream.ys[-1] + 1) % 3], stream.loss)
+    other = Stream("tiny", "class", stream.xs, stream.ys, losses.CostMatrix(2 - 2 * np.eye(3)))
+    assert one.content(stream) == one.content(tiny())
+    assert len({one.content(s) for s in (stream, changed, other, tiny(seed=1))}) == 4
+
+
+def test_peers_get_the_last_label_on_streams_in_time():
+    stream = tiny(5)
+    assert with_lag(stream) is stream
+    lagged = with_lag(replace(stream, lag=True))
+    np.testing.assert_array_equal(lagged.xs[:, :2], stream.xs)
+    np.testing.assert_array_equal(lagged.xs[1:, 2:], np.eye(3)[stream.ys[:-1]])
+    sparse = with_lag(replace(stream, xs=csr_array(stream.xs), lag=True))
+    np.testing.assert_array_equal(sparse.xs.toarray(), lagged.xs)
 
 
 def test_streams_refuse_what_they_are_not():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from oskaar.cli.compare import bootstrap, resampled
 from study import statistics
 from study.plots import front
-from study.report import counts, standings
-from study.verdicts import verdict, verdicts
+from study.tables import further, goals, lost, main_table, parts_table, ranking
+from study.verdicts import cut, log_ratio, verdict, verdicts
 
 numbers = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=60)
 
@@ -116,9 +116,83 @@ def test_repeat_last_wins_and_failures_are_kept_apart():
     assert verdict("s", runs[1:]) is None
 
 
-def test_tuned_rivals_are_counted_apart():
-    """The ensemble beats the rival at its defaults, and not the tuned one."""
-    runs = [made("Ensemble", [0.5] * 100, "ours"), made("a", [0.6] * 100), made("a", [0.4] * 100, variant="tuned")]
-    lines = [line for line in standings(runs) if "has the lowest loss on" in line and "goal" in line]
-    assert [line.split(" on ")[1][:6] for line in lines] == ["1 of 1", "0 of 1"]
-    assert standings(runs[:2]) == counts(verdicts(runs[:2]))
+def test_a_cut_run_is_its_prefix_with_the_time_of_its_marks():
+    run = {**made("a", np.arange(400.0), cpu=9.0, total=400), "total": 400, "marks": [(100, 1.0), (200, 3.0)]}
+    short = cut(run, 150)
+    assert short["losses"].tolist() == list(range(150))
+    assert (short["rounds"], short["total"], short["capped"]) == (150, 150, False)
+    assert short["cpu"] == pytest.approx(2.0)
+    assert cut(run, 400) == run
+    slow = cut({**run, "losses": run["losses"][:120], "rounds": 120, "capped": True}, 150)
+    assert (slow["rounds"], slow["capped"]) == (120, True)
+
+
+def test_the_rival_picked_on_the_first_half_is_judged_on_the_second():
+    early, late = [0.1] * 50 + [0.9] * 50, [0.8] * 50 + [0.3] * 50
+    said = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("early", early), made("late", late)])
+    assert said.picked == "early"
+    assert said.ratio("early", said.half) == pytest.approx(np.log(0.5 / 0.9), abs=0.01)
+    assert said.best_late == "late"
+    assert said.lowest
+    assert not said.lowest_late
+
+
+def test_runs_on_other_rows_are_not_compared():
+    runs = [{**made("Ensemble", [0.5] * 9, "ours"), "content": "a"}, {**made("b", [0.5] * 9), "content": "b"}]
+    with pytest.raises(ValueError, match="different rows"):
+        verdict("s", runs)
+
+
+def test_the_longest_run_of_a_method_counts():
+    runs = [{**made("Ensemble", [0.5] * n, "ours", total=n), "total": n, "rounds_asked": n} for n in (20, 40)]
+    (said,) = verdicts(runs)
+    assert said.rounds == 40
+    (said,) = verdicts(runs, 20)
+    assert said.rounds == 20
+
+
+def test_log_ratios_of_no_losses_are_finite():
+    assert log_ratio(np.zeros(3), np.array([0.0, 1.0, 0.0])) == pytest.approx(np.log(0.5 / 1.5))
+
+
+@given(st.integers(2, 6), st.integers(2, 8), st.integers(0, 5))
+def test_mean_ranks_are_counted(methods, streams, seed):
+    losses = np.random.default_rng(seed).integers(0, 4, size=(streams, methods)).astype(float)
+    want = [
+        np.mean([1 + (row < row[j]).sum() + ((row == row[j]).sum() - 1) / 2 for row in losses])
+        for j in range(methods)
+    ]
+    np.testing.assert_allclose(statistics.mean_ranks(losses), want)
+
+
+@given(st.lists(st.floats(1, 9), min_size=1, max_size=9), st.floats(0.1, 5))
+def test_bars_join_all_that_are_not_apart(values, difference):
+    values = np.sort(values)
+    joined = {(i, j) for first, last in statistics.not_apart(values, difference) for i, j in pairs(first, last)}
+    wanted = {(i, j) for i, j in pairs(0, len(values) - 1) if values[j] <= values[i] + difference}
+    assert joined == wanted
+
+
+def pairs(first, last):
+    return [(i, j) for i in range(first, last + 1) for j in range(i + 1, last + 1)]
+
+
+def whole(stream, method, losses, role="peer"):
+    told = {"kind": "class", "loss": "ZeroOne(3)", "note": "", "source": "", "published": {}, "memory": 0}
+    return {**made(method, losses, role), **told, "stream": stream, "total": 100}
+
+
+def test_tables_say_what_was_missed_first():
+    runs = [whole(s, "Ensemble", [loss] * 100, "ours") for s, loss in (("s", 0.5), ("t", 0.2))]
+    runs += [whole(s, "a", [0.4] * 100) for s in "st"] + [whole("s", "SALAMI", [0.6] * 100, "ours")]
+    found = verdicts(runs)
+    lines = goals({"100 rounds": found})
+    assert "| 1 of 2 (50%) | no |" in lines[2]
+    assert lines[-1].endswith("| yes |")
+    assert any("not behind on 1 of 2 (50%)" in line for line in further(found))
+    assert [line.split()[1] for line in lost(found)] == ["s"]
+    assert len(main_table(found)) == 4
+    assert "| SALAMI | 1 | +0.18" in parts_table(found)[2]
+    names, ranks, streams, difference = ranking(found)
+    assert (names, ranks.tolist(), streams) == (["Ensemble", "a"], [1.5, 1.5], 2)
+    assert difference > 0
