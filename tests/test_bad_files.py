@@ -22,10 +22,10 @@ ROWS = "1,2,u\n2,1,v\n" * 8
 
 
 def sentence(capsys, path, *arguments):
-    """The one sentence that a command ends with."""
+    """The one sentence that a command ends with; the table is of the rounds before the bad one."""
     assert main(["learn", str(path), *arguments]) == 2
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert captured.out == "" or "rounds in" in captured.out
     assert "Traceback" not in captured.err
     assert all(line.startswith("oskaar: ") for line in captured.err.splitlines())
     return captured.err.splitlines()[-1]
@@ -174,7 +174,7 @@ def test_places_that_cannot_be_read(tmp_path, capsys):
     with socket.socket(socket.AF_UNIX) as listening, pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)  # names of sockets are short
         listening.bind("a.csv")
-        assert "a.csv cannot be read: No such device" in sentence(capsys, "a.csv")
+        assert "a.csv is a socket: read it with another program" in sentence(capsys, "a.csv")
     assert "No such file" in sentence(capsys, tmp_path / "none.csv")
     assert "a file without a name cannot be read" in sentence(capsys, "")
     closed = tmp_path / "closed.csv"
@@ -278,7 +278,7 @@ def test_later_rows_that_contradict_the_first(tmp_path, capsys):
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
     said = capsys.readouterr().err
     assert "line 122: 'tag' is 'a;b', classes that were there before: --tags-separator ';' parts them" in said
-    assert "line 122: 'n' is 'twelve' and was a number before: --as n=number" in said
+    assert "line 122: 'n' is 'twelve' and was a number before: missing while most are numbers" in said
     path.write_text("n,y\n" + "".join(f"{i},{i % 4 if i < 110 else i}\n" for i in range(150)))
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
     assert "line 128: 'y' has more than 20 different values now" in capsys.readouterr().err

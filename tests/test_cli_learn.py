@@ -144,7 +144,7 @@ def test_a_bad_row_ends_with_the_table_of_the_rows_before_it(tmp_path, capsys):
     path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(170)) + "1,a,3\n")
     assert main(["learn", str(path), "--learner", "oskaar"]) == 2
     out, err = capsys.readouterr()
-    assert "128 rounds" in out
+    assert "170 rounds" in out
     assert "mean loss" in out
     assert "line 172: there must be 2 values" in err
 
@@ -221,8 +221,8 @@ def test_words_of_the_command_line(capsys):
     assert main([]) == 0
     assert "learn" in capsys.readouterr().out
     for arguments, words in (
-        (["lern", "a.csv"], "did you mean learn?"),
-        (["learn", "a.csv", "--kernal", "linear"], "did you mean --kernel?"),
+        (["lern", "a.csv"], "Did you mean learn?"),
+        (["learn", "a.csv", "--kernal", "linear"], "Did you mean --kernel?"),
         (["losses", "kendal"], "Did you mean Kendall?"),
     ):
         assert main(arguments) == 2
@@ -324,3 +324,37 @@ def test_a_report_of_a_model(tmp_path, monkeypatch, capsys):
     oskaar.Ensemble(oskaar.losses.ZeroOne("ab")).save("bare.oskaar")
     assert main(["report", "bare.oskaar", "--out", "r.html"]) == 2
     assert not Path("r.html").exists()
+
+
+def test_rounds_before_memory_ends_are_kept(tmp_path, capsys):
+    """--max-bytes ends a run in the middle of a chunk: table, model, and more memory to go on with."""
+    path, model = tmp_path / "a.csv", str(tmp_path / "m")
+    path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(400)))
+    start = ["learn", str(path), "--learner", "oskaar", "--json", "--kernel", "gaussian"]
+    assert main([*start, "--max-bytes", "900k", "--model", model]) == 2
+    out, err = capsys.readouterr()
+    assert 64 < json.loads(out)["rounds"] < 400
+    assert "--max-bytes allows" in err
+    assert "--resume" in err
+    assert main(["learn", str(path), "--resume", model, "--max-bytes", "100M", "--json"]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert main(start) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert resumed["rounds"] == whole["rounds"] == 400
+    assert resumed["mean_loss"] == pytest.approx(whole["mean_loss"], abs=1e-9)
+    assert main(["learn", str(path), "--max-bytes", "much"]) == 2
+    assert "a number of bytes, such as 500M" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full")
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["--out", "-"]])
+def test_standard_output_that_takes_nothing(tmp_path, arguments):
+    """The model is written all the same, and the reason is one sentence."""
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(70)))
+    command = [sys.executable, "-m", "oskaar", "learn", str(path), "--learner", "oskaar", "--model", str(model)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, *arguments, "--quiet"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith("oskaar: standard output: No space left on device.\n")
+    assert oskaar.load(model).rounds == (64 if "-" in arguments else 70)

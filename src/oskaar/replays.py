@@ -173,6 +173,24 @@ def replay(
     return _in_turn(learner, xs, ys, judge, progress)
 
 
+def replay_until_refused(learner: OnlineLearner, xs: Any, ys: Any) -> tuple[Replay, Exception | None]:
+    """A replay that ends before the first rounds that are refused, and the reason; None where all were learned.
+
+    >>> from oskaar import OSKAAR, losses
+    >>> result, reason = replay_until_refused(OSKAAR(losses.ZeroOne("ab"), max_bytes=3000), [[0.0], [1.0]] * 99, "ab" * 99)
+    >>> 0 < result.rounds < 198, type(reason).__name__
+    (True, 'MemoryError')
+    """
+    done: list[Rounds] = []
+    before, reason = learner.rounds, None
+    try:
+        for chunk in learner.stream(xs, ys):
+            done.append(chunk.without_estimates())
+    except (ValueError, TypeError, MemoryError) as error:
+        reason = error
+    return _of_blocks(learner, done, list(ys)[: sum(len(chunk.losses) for chunk in done)], before, False), reason
+
+
 def _in_blocks(
     learner: OnlineLearner,
     xs: Any,
@@ -189,6 +207,12 @@ def _in_blocks(
         total += float(chunk.losses.sum())
         if progress is not None:
             progress(rounds, total / rounds)
+    return _of_blocks(learner, done, ys, before, keep_estimates)
+
+
+def _of_blocks(
+    learner: OnlineLearner, done: list[Rounds], ys: list[Any], before: int, keep_estimates: bool
+) -> Replay:
     return Replay(
         [z for chunk in done for z in chunk.predictions],
         _joined([chunk.losses for chunk in done]),

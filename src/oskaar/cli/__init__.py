@@ -34,12 +34,17 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as stop:  # of --help and --version
         return int(stop.code or 0)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more at its end
+        _discard_output()
         message = "the pipe for results was closed before all of them were written."
     except KeyboardInterrupt:
         print("oskaar: interrupted.", file=sys.stderr)
         return 130
-    except (OptionError, ValueError, TypeError, MemoryError, OSError) as error:
+    except OSError as error:
+        if "--debug" in arguments:
+            raise
+        _discard_output()
+        message = f"{error.filename or 'standard output'}: {error.strerror or error}."
+    except (OptionError, ValueError, TypeError, MemoryError) as error:
         if "--debug" in arguments:
             raise
         message = str(error) or "there is not enough memory: give --budget, such as 256."
@@ -49,6 +54,11 @@ def main(argv: list[str] | None = None) -> int:
         message = f"this should not happen, {type(error).__name__}: {error}: --debug shows where."
     complain(message)
     return 2
+
+
+def _discard_output() -> None:
+    """Standard output takes nothing any more: what is left of it goes nowhere, or Python complains at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -66,6 +76,7 @@ def _run(options: object) -> int:
     before = csv.field_size_limit(2**31 - 1)  # --max-line limits values too
     try:
         code: int = import_module(f"oskaar.cli.{command}").run(options)
+        sys.stdout.flush()
     finally:
         csv.field_size_limit(before)
     return code

@@ -50,7 +50,8 @@ def attempt(what: str, write: Callable[[], None], not_written: list[str]) -> Non
         if what not in not_written:
             not_written.append(what)
         reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
-        complain(f"{what} could not be written: {reason.rstrip('.')}.")
+        named = "cannot be written" in reason
+        complain(reason if named else f"{what} could not be written: {reason.rstrip('.')}.")
 
 
 def table(rows: list[list[str]]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-FIRST = b"\noskaar: these rounds are finished first; once more stops at once, without a checkpoint\n"
+FIRST = b"\noskaar: these rounds are finished first; once more stops at once, without a model\n"
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -43,15 +43,15 @@ def run(options: Any) -> int:
     if result["columns"]:
         say(f"the columns were read as {result['columns']} (--as says otherwise)")
     shown = done.error is None or done.count > 0
-    if shown and not options.json:
-        print("\n".join(lines(options.learner, result)), file=to, flush=True)
     try:
+        if shown and not options.json:
+            print("\n".join(lines(options.learner, result)), file=to, flush=True)
+    finally:  # also where standard output takes nothing
         _deliver(done, checkpointer, report, result)
-    finally:
-        if shown and options.json:
-            print(json.dumps(result), file=to, flush=True)
+    if shown and options.json:
+        print(json.dumps(result), file=to, flush=True)
     if done.error is not None:
-        if options.debug:
+        if options.debug or isinstance(done.error, OSError):
             raise done.error
         complain(str(done.error) or "there is not enough memory: give --budget, such as 128.")
         return 2
@@ -75,6 +75,8 @@ def _begun(options: Namespace, kept: Checkpoint | None) -> Run:
     """A run on the file, with a new learner or with the one that was kept."""
     stream = open_stream(options)
     learner = kept.learner if kept else make_learner(options.learner, stream.labels.loss, options, stream.width)
+    if kept and hasattr(learner, "max_bytes"):
+        learner.max_bytes = int(options.max_bytes)  # it may be raised
     for note in stream.notes:
         say(note)
     done = Run(stream, learner, options)

@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say where help is."""
-        raise OptionError(f"{message}{self._meant(message)}: see {self.prog} --help.")
+        raise OptionError(f"{message}.{self._meant(message)} See {self.prog} --help.")
 
     def _meant(self, message: str) -> str:
         """The option or command that is most like the one in a message."""
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
         word = (found[1] or found[2]).partition("=")[0]
         close = get_close_matches(word, [str(name) for name in known], n=1)
-        return f", did you mean {close[0]}?" if close else ""
+        return f" Did you mean {close[0]}?" if close else ""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]
         """Options that are not known are an error of the command that they were given to."""
@@ -151,7 +151,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
         help="the last so many labels are inputs too, for series known in time",
     )
     add("--budget", type=_count, help="constant cost and memory a round: at most so many inputs are kept")
-    add("--max-bytes", type=float, default=4e9, help="memory that the learner may take (default 4e9)")
+    add("--max-bytes", type=_bytes, default=4e9, help="memory that the learner may take: 500M, 4G (default)")
     add("--classes", help="all classes, symbols or tags, with commas")
     add("--levels", help="1..5, or names from the lowest, with commas")
     add("--low", type=float, help="the least value of y")
@@ -224,6 +224,22 @@ def _tokens(name: str, setting: Any, where: str) -> list[str]:
     rows = isinstance(setting, list) and any(isinstance(item, list) for item in setting)
     text = json.dumps(setting) if rows else ",".join(map(str, setting)) if isinstance(setting, list) else str(setting)
     return [f"--{name}={text}"]
+
+
+def _bytes(text: str) -> float:
+    """So many bytes: 4e9, 500M, 4G.
+
+    >>> _bytes("500M"), _bytes("4e9")
+    (500000000.0, 4000000000.0)
+    """
+    found = re.fullmatch(r"([\d.]+(?:[eE]\d+)?)\s*([kMG]?)(?:i?B)?", text)
+    try:
+        number = float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[found[2]] if found else 0.0
+    except ValueError:
+        number = 0.0
+    if not 1 <= number < 1e18:
+        raise argparse.ArgumentTypeError(f"must be a number of bytes, such as 500M or 4G, got {text!r}")
+    return number
 
 
 def _count(text: str) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +14,21 @@ from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.settings import settings_of
+from oskaar.learners.learner import OnlineLearner
 from oskaar.metrics import Metrics, verdict
-from oskaar.replays import replay
+from oskaar.replays import replay, replay_until_refused
 from oskaar.tabular import ReadError, Round, TableStream
 
 if TYPE_CHECKING:
     from oskaar.reports import Recorder
+
+
+class Pulled(NamedTuple):
+    """Rounds of a stream, how far it had been read after each of them, and what ended it, if anything did."""
+
+    rounds: list[Round]
+    states: list[dict[str, Any]]
+    error: ReadError | None
 
 
 class Run:
@@ -54,23 +62,25 @@ class Run:
     def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
         start = time.perf_counter() - self.seconds
-        rounds_left = iter(self.stream)
+        rounds_left, pulled = iter(self.stream), Pulled([], [], None)
         interrupts = Interrupts()
         try:
             with interrupts:
-                while rounds := list(islice(rounds_left, self._next_chunk(chunk))):
+                while pulled.error is None and (pulled := self._pull(rounds_left, self._next_chunk(chunk))).rounds:
                     with interrupts.whole():
-                        self._learn(rounds)
+                        self._learn(pulled)
                         self.seconds = time.perf_counter() - start
                     self._say_notes()
                     progress.show(self)
                     checkpointer.after(self)
                 if self._delayed:  # the last labels
                     with interrupts.whole():
-                        self._learn([], last=True)
+                        self._learn(Pulled([], [self.stream.state()], None), last=True)
+                if pulled.error:
+                    raise pulled.error
         except KeyboardInterrupt:
             self.interrupted, self.signal = True, interrupts.number
-        except (ReadError, MemoryError) as error:
+        except (ReadError, MemoryError, OSError) as error:
             self.error = error
         finally:
             self.seconds = time.perf_counter() - start
@@ -86,29 +96,63 @@ class Run:
             say(note)
         self._noted = len(self.stream.notes)
 
-    def _learn(self, rounds: list[Round], last: bool = False) -> None:
+    def _pull(self, rounds_left: Any, most: int) -> Pulled:
+        """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
+        pulled, error = Pulled([], [], None), None
+        try:
+            for one in rounds_left:
+                pulled.rounds.append(one)
+                pulled.states.append(self.stream.state())
+                if len(pulled.rounds) == most:
+                    break
+        except ReadError as refused:
+            error = refused
+        return pulled._replace(error=error)
+
+    def _learn(self, pulled: Pulled, last: bool = False) -> None:
         """Answer rounds and learn them, or, where labels are late, those whose labels have come."""
-        self.whole = False
+        rounds, states = pulled.rounds, pulled.states
+        before, self.whole, refused = getattr(self.learner, "rounds", 0), False, None
         try:
             if self._delayed:
                 rounds, happened, losses = self._delayed.learned(rounds, last)
                 seconds = self._delayed.seconds
             else:
-                happened, losses, seconds = self._replayed(rounds)
+                happened, losses, seconds, refused = self._replayed(rounds)
+                rounds, states = rounds[: happened.rounds], states[: happened.rounds]
         except (ValueError, TypeError, MemoryError) as error:
-            where = _place(self.stream.table.name, rounds[0], rounds[-1]) if rounds else "the last"
-            more = ": use fewer columns (--x, --y)" if "Unable to allocate" in str(error) else ""
-            raise ReadError(f"{where}: {error}{more}") from error
+            raise self._refused(pulled.rounds, error) from error
         self._account(rounds, happened, losses, seconds)
-        self._reading, self.whole = self.stream.state(), True
+        self._reading = states[-1] if states else self._reading
+        self.whole = refused is None or self.learner.rounds == before + happened.rounds
+        if self.out is not None:
+            self._answer(rounds, happened)
+        if refused is not None:
+            raise self._refused(pulled.rounds[len(rounds) :], refused) from refused
 
-    def _replayed(self, rounds: list[Round]) -> tuple[Any, dict[str, Any], float]:
-        """What the learner did, the losses of the baselines, and how long the learner took."""
-        xs, ys, start = self._inputs(rounds), [r.y for r in rounds], time.perf_counter()
-        happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
-        seconds = time.perf_counter() - start
-        losses = {name: replay(one, xs, ys, loss=self.loss).losses for name, one in self._baselines.items()}
-        return happened, losses, seconds
+    def _refused(self, rounds: list[Round], error: Exception) -> ReadError:
+        """Which rounds the learner has not taken, and why."""
+        where = _place(self.stream.table.name, rounds[0], rounds[-1]) if rounds else "the last"
+        reason = str(error)
+        if "Unable to allocate" in reason:
+            reason += ": use fewer columns (--x, --y)"
+        elif isinstance(error, MemoryError) and "max_bytes" in reason:
+            what = reason.partition(": ")[0].replace("max_bytes", "--max-bytes")
+            reason = f"{what}: raise it, with --resume to go on, or start anew with --budget, such as 256."
+        return ReadError(f"{where}: {reason}")
+
+    def _replayed(self, rounds: list[Round]) -> tuple[Any, dict[str, Any], float, Exception | None]:
+        """What the learner did, the losses of the baselines, how long the learner took, and why it took no more."""
+        xs, ys, start, refused = self._inputs(rounds), [r.y for r in rounds], time.perf_counter(), None
+        if isinstance(self.learner, OnlineLearner):
+            happened, refused = replay_until_refused(self.learner, xs, ys)
+        else:
+            happened = replay(self.learner, xs, ys, loss=self.loss, keep_estimates=False)
+        seconds, n = time.perf_counter() - start, happened.rounds
+        if not n:
+            return happened, {}, seconds, refused
+        losses = {name: replay(one, xs[:n], ys[:n], loss=self.loss).losses for name, one in self._baselines.items()}
+        return happened, losses, seconds, refused
 
     def _inputs(self, rounds: list[Round]) -> Any:
         xs = [r.x for r in rounds]
@@ -116,8 +160,10 @@ class Run:
 
     def _account(self, rounds: list[Round], happened: Any, losses: dict[str, Any], seconds: float) -> None:
         """Count rounds that were learned, and pass them on."""
+        if not rounds:
+            return
         judged = np.array([not r.warm for r in rounds], dtype=bool)
-        before, self.count = self.count, self.count + int(judged.sum())
+        self.count += int(judged.sum())
         self.warmup += int((~judged).sum())
         self.total += float(happened.losses[judged].sum())
         for r, z in zip(rounds, happened.predictions, strict=True):
@@ -130,12 +176,11 @@ class Run:
 
             xs, ys, lines = self._inputs(rounds), [r.y for r in rounds], [r.line for r in rounds]
             self.observer.add(RecordedRounds(self.learner, xs, ys, happened, losses, seconds, judged, lines))
-        if self.out is not None:
-            self._answer(rounds, happened, before)
 
-    def _answer(self, rounds: list[Round], happened: Any, before: int) -> None:
+    def _answer(self, rounds: list[Round], happened: Any) -> None:
         """Write the answers; a file that takes no more ends them, not the run."""
         assert self.out is not None
+        before = self.count - sum(not r.warm for r in rounds)
         try:
             self.out.write(rounds, happened, before, self.stream.labels.show)
         except OSError as error:

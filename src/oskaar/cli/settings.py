@@ -11,11 +11,11 @@ from typing import Any
 from oskaar.tabular import ReadError, RoundOptions, TableStream, read
 
 COLUMNS = tuple(field.name for field in fields(RoundOptions) if field.name != "limit")
-LEARNING = ("learner", "kernel", "lam", "budget", "max_bytes", "baselines", "kinds")
+LEARNING = ("learner", "kernel", "lam", "budget", "baselines", "kinds")
 FIXED = ("format", "encoding", "decimal", *COLUMNS, *LEARNING)
 """Settings that a run cannot change when it is resumed."""
 
-FREE = ("chunk", "limit", "max_line")
+FREE = ("chunk", "limit", "max_line", "max_bytes")
 """Settings that it can change, and keeps where none is given."""
 
 

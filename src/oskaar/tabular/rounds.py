@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oskaar.tabular.contradictions import LabelContradictions, odd_numbers, require_one_header
+from oskaar.tabular.contradictions import (
+    LabelContradictions,
+    dirty_numbers,
+    odd_numbers,
+    require_one_header,
+    require_plain_numbers,
+)
 from oskaar.tabular.infer import infer_loss, infer_y
 from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
 from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
@@ -79,8 +85,11 @@ class TableStream:
         self._records: Iterator[Record] = chain(sample, records)
         columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
         require_one_header(table, columns, sample)
-        self.notes += odd_numbers(table, columns, sample)
         self._choose_y(columns, sample)
+        others = [name for name in columns if name not in self.y]
+        self.notes += odd_numbers(table, others, sample)
+        if named and table.columns:
+            self.notes += dirty_numbers(others, sample)
         sample = self._with_lags(sample)
         not_x = {*self.y, *(name for name in (self.group, options.order, table.group) if name)}
         lags = lag_names(self.y, options.lags or 0)
@@ -148,6 +157,8 @@ class TableStream:
             if options.group:
                 raise ReadError(f"--group goes with documents, sequence and dependencytree, not {options.loss}.")
             self.group = None
+        if asked is None and not options.tags_separator:
+            require_plain_numbers(self.table, self.y, sample)
         known = [cell for record in sample for name in self.y if (cell := self._cell(record, name)) is not None]
         given = (options.levels or options.classes) if asked == "Ordinal" else options.low is not None
         found = infer_loss(

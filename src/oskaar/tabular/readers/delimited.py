@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -34,12 +35,15 @@ def read_delimited(
     if not first:
         raise ReadError(f"{name} is empty: there must be a line of column names and a row.")
     notes = []
-    if separator is None:
+    told = re.fullmatch(r"sep=(.)\s*", first)  # a line that Excel writes and leaves out again
+    if told:
+        separator, number, first = told[1], number + 1, next(lines, "")
+    elif separator is None:
         separator = max(SEPARATORS, key=first.count) if any(s in first for s in SEPARATORS) else ","
         if separator != ",":
             notes.append(f"values are separated by {separator!r}")
     try:
-        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
     except csv.Error as error:
         raise _unreadable(name, number, error) from None
     rest = lines
@@ -55,6 +59,9 @@ def read_delimited(
         notes.append(f"the first line {what}: columns are c1 to c{names}")
         rest = chain([second] if counts else [first, second], lines)
         header, number = [f"c{i}" for i in range(1, names + 1)], number if counts else number - 1
+    for place in (i for i, cell in enumerate(header) if not cell):
+        header[place] = f"column {place + 1}"  # the index of a frame, or a separator at the end of each line
+        notes.append(f"{header[place]!r} has no name in the file")
     columns = unique(header, f"{name}, in the line of names")
     cell = text_cell if decimal is None else partial(number_cell, decimal=decimal)
     return Table(name, _records(name, rest, separator, columns, number, max_line, cell), columns, notes=notes)
@@ -93,6 +100,8 @@ def _records(
 def _unreadable(name: str, line: int, error: csv.Error) -> ReadError:
     """What a file is not; a value may be too long for the csv module, which has a limit of its own."""
     if "field limit" not in str(error):
+        if "new-line character" in str(error):
+            return ReadError(f"{name}, line {line}: lines end with CR alone: convert them (tr '\\r' '\\n').")
         return ReadError(f"{name}, line {line}: {error}: look for a quote that is never closed, or a file cut short.")
     return ReadError(
         f"{name}, line {line}: a value has more than {csv.field_size_limit()} characters: look for a quote that is "

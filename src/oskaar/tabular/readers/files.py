@@ -36,7 +36,10 @@ class Source:
         self._raw, self._size = _opened(path)
         if self._size is not None:
             weakref.finalize(self, self._raw.close)  # with the last line that is wanted
-        self.start = bytes(self._raw.peek(16))
+        try:
+            self.start = bytes(self._raw.peek(16))
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
         self.data: IO[bytes] = _decompressed(self._raw, self.start, self.name)
         self._wide = "\n".encode(self.encoding)[-1:] != b"\n" or len("\n".encode(self.encoding)) > 1
         if self.start[:2] in (b"\xff\xfe", b"\xfe\xff") and not self._wide:
@@ -44,10 +47,16 @@ class Source:
 
     def lines(self) -> Iterator[str]:
         """The lines, with their ends; an error names the line."""
-        number = 0
+        number = blank = 0
         try:
             for number, line in enumerate(self._bytes(), start=1):
                 self._require_short(line, number)
+                blank = 0 if line.strip() else blank + len(line)
+                if blank > self._longest:
+                    raise ReadError(
+                        f"{self.name}, line {number}: there are more than {self._longest} bytes of empty lines: the "
+                        "file is damaged; if it is right, raise max_line (--max-line)."
+                    )
                 self._sum.update(line.rstrip(b"\r\n") + b"\n")  # a last line may get its end later
                 text = line.decode("utf-8" if self._wide else self.encoding)
                 if "\0" in text:
@@ -117,12 +126,17 @@ def _opened(path: str | Path) -> tuple[Any, int | None]:
             raise ReadError("standard input cannot be read as bytes: give a path.")
         return (stream if hasattr(stream, "peek") else io.BufferedReader(stream)), None
     try:
+        if Path(path).is_socket():
+            raise ReadError(f"{path} is a socket: read it with another program (nc -U {path} | oskaar learn -).")
         handle = open(path, "rb")  # noqa: SIM115, read lazily, closed with the source
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise ReadError(f"{str(path) or 'a file without a name'} cannot be read: {reason}. Check the path.") from None
+        raise _unreadable(str(path) or "a file without a name", error) from None
     size = os.fstat(handle.fileno()).st_size
     return handle, size
+
+
+def _unreadable(name: str, error: OSError) -> ReadError:
+    return ReadError(f"{name} cannot be read: {error.strerror or error}. Check the path.")
 
 
 def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
@@ -156,6 +170,8 @@ def _only_member(raw: Any, name: str) -> IO[bytes]:
     try:
         archive = zipfile.ZipFile(raw)
         inside = [member for member in archive.infolist() if not member.is_dir()]
+        if any(member.filename == "xl/workbook.xml" for member in inside):
+            raise ReadError(f"{name} is an Excel workbook: save its sheet as CSV UTF-8, and give that file.")
         if len(inside) != 1:
             raise ReadError(f"{name} is a zip archive of {len(inside)} files: unpack the one you mean (unzip -p).")
         return archive.open(inside[0])
