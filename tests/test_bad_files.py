@@ -15,7 +15,7 @@ import zipfile
 import pytest
 
 from oskaar.cli import main
-from oskaar.tabular.readers import ReadError, read
+from oskaar.tabular.readers import ReadError, read_table
 
 GOOD = "a,b,y\n1,2,u\n2,1,v\n" * 1
 ROWS = "1,2,u\n2,1,v\n" * 8
@@ -98,7 +98,7 @@ def test_a_line_that_is_packed(tmp_path, pack):
     else:
         with {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}[pack](path, "wb") as file:
             file.write(start + piece * 24)
-    table = read(path, "csv", "utf-16" if pack == "utf-16" else "utf-8", max_line=2**20)
+    table = read_table(path, "csv", "utf-16" if pack == "utf-16" else "utf-8", max_line=2**20)
     assert next(iter(table)).cells == {"a": 1, "b": 2, "y": "u"}
     tracemalloc.start()
     try:
@@ -112,9 +112,9 @@ def test_a_line_that_is_packed(tmp_path, pack):
 def test_a_line_as_long_as_it_may_be(tmp_path):
     for end in ("\n", "\r\n", ""):
         (tmp_path / "a.csv").write_bytes(f"a,y\n1,{'u' * 98}{end}".encode())
-        assert next(iter(read(tmp_path / "a.csv", max_line=100))).cells["y"] == "u" * 98
+        assert next(iter(read_table(tmp_path / "a.csv", max_line=100))).cells["y"] == "u" * 98
         with pytest.raises(ReadError, match="line 2: a line must have at most 99 bytes"):
-            list(read(tmp_path / "a.csv", max_line=99))
+            list(read_table(tmp_path / "a.csv", max_line=99))
 
 
 def test_records_of_many_lines(tmp_path, capsys):
@@ -129,7 +129,7 @@ def test_records_of_many_lines(tmp_path, capsys):
     assert "line 574: the record" in sentence(capsys, tmp_path / "a.conll", "--max-line", "4000")
     (tmp_path / "a").write_text("\n" * 100_000 + "a,y\n1,u\n" * 2)
     tracemalloc.start()
-    table = read(tmp_path / "a")
+    table = read_table(tmp_path / "a")
     assert table.columns == ("a", "y")
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
@@ -146,7 +146,7 @@ def test_long_values(tmp_path, capsys, first):
     assert csv.field_size_limit() == before
     capsys.readouterr()
     with pytest.raises(ReadError, match=r"line 2: a value has more than 131072 characters.*field_size_limit"):
-        list(read(tmp_path / "a.csv"))
+        list(read_table(tmp_path / "a.csv"))
 
 
 def test_what_was_finished_is_kept(tmp_path, capsys):
@@ -164,9 +164,9 @@ def test_what_was_finished_is_kept(tmp_path, capsys):
 def test_rows_of_parquet_that_are_too_large(tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"a": ["x" * 100_000], "y": ["u"]}), tmp_path / "a.parquet")
-    assert len(list(read(tmp_path / "a.parquet"))) == 1
+    assert len(list(read_table(tmp_path / "a.parquet"))) == 1
     with pytest.raises(ReadError, match="a row must have at most 1000 bytes"):
-        read(tmp_path / "a.parquet", max_line=1000)
+        read_table(tmp_path / "a.parquet", max_line=1000)
 
 
 def test_places_that_cannot_be_read(tmp_path, capsys):
@@ -200,7 +200,7 @@ def test_numbers_written_in_another_way(tmp_path, capsys, cells, decimal, words,
     said = capsys.readouterr().err
     assert words in said
     assert f"--decimal {decimal} reads them as numbers" in said
-    assert [record.cells["a"] for record in read(path, decimal=decimal)][:2] == numbers
+    assert [record.cells["a"] for record in read_table(path, decimal=decimal)][:2] == numbers
     assert main(["learn", str(path), "--learner", "oskaar", "--json", "--decimal", decimal]) == 0
     captured = capsys.readouterr()
     assert "--decimal" not in captured.err
@@ -254,7 +254,7 @@ def test_a_file_that_grows_while_it_is_read(tmp_path):
     """Rows that are appended before the end is reached are read; a row that is half there is said to be cut."""
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n" + ROWS * 2000)
-    table = read(path)
+    table = read_table(path)
     assert next(iter(table)).line == 2
     with path.open("a") as file:
         file.write(ROWS + "1,2")
@@ -316,7 +316,7 @@ def test_what_nobody_thought_of(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
 def test_the_progress_bar_on_a_terminal(tmp_path):
-    """Rounds, their pace, the running loss and the time left, on a terminal alone."""
+    """Rounds, their pace and the running loss, on a terminal alone."""
     import pty
 
     (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS * 25)
@@ -335,4 +335,46 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
     text = shown.decode()
     assert "rounds, " in text
     assert " a second, mean loss 0." in text
-    assert "s left" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        ("a;y\n" + "0,51;7,03\n1,5;3,3\n" * 9, [], "'y' has numbers such as '7,03': --decimal , reads them"),
+        ('a,y\n1,"1,200"\n2,"17,000.5"\n', [], "'y' has numbers such as '1,200': --decimal . reads them"),
+        ("a,k,y\nkg,name,class\n" + "1,s,u\n2,t,v\n" * 9, [], "line 2: there is text in the column of numbers"),
+        ("a,y\r1,u\r2,v\r", [], "line 1: lines end with CR alone: convert them"),
+        ("a,y\n1,u\n" + "\n" * 200, ["--max-line", "99"], "line 102: there are more than 99 bytes of empty lines"),
+        ("a,y\n1,u\n", ["--as", "b=text"], "--as 'b' names no column of x: they are a"),
+        ("amount,y\n1,u\n", ["--as", "amont=text"], "did you mean amount"),
+    ],
+)
+def test_more_sentences(tmp_path, capsys, text, arguments, said):
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    assert said in sentence(capsys, tmp_path / "a.csv", *arguments)
+
+
+def test_a_workbook_and_a_place_that_fails(tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "")
+        archive.writestr("[Content_Types].xml", "")
+    assert "is an Excel workbook: save its sheet as CSV" in sentence(capsys, tmp_path / "a.xlsx")
+    if sys.platform.startswith("linux"):
+        assert "/proc/self/mem cannot be read: Input/output error" in sentence(capsys, "/proc/self/mem")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sep=;\na;b;y\n" + ROWS.replace(",", ";"), "x is 2 columns: a, b"),
+        (",b,y\n" + ROWS, "'column 1' has no name in the file"),
+        ("a,b,y,\n" + ROWS.replace("\n", ",\n"), "column 4: left out, no values"),
+        ("a,b,y\n" + ROWS + "n/a at all,2,u\n", "line 18: 'a' is 'n/a at all' and a number in most rows"),
+        ("a;b;y\n" + "1,25;0,601;u\n2,5;1,700;v\n" * 8, "'b' has numbers with a decimal comma, such as '0,601'"),
+        ("a;y\n" + "1;1,3\n2;2\n3;2,3\n4;1,2\n" * 8, "'y' is several tags with ',' between them"),
+    ],
+)
+def test_files_that_are_read_and_what_is_said_of_them(tmp_path, capsys, text, said):
+    (tmp_path / "a.csv").write_text(text)
+    assert main(["learn", str(tmp_path / "a.csv")]) == 0
+    assert said in capsys.readouterr().err

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from oskaar import OSKAAR, SALAMI, BatchILE, kernels, losses, replay, streams
 from oskaar.cli import main
 from oskaar.cli.compare import bootstrap, ranked
-from oskaar.cli.losses import EXAMPLES, listed
+from oskaar.cli.console import Progress
+from oskaar.cli.losses import EXAMPLES, IN_WORDS, listed
 from oskaar.cli.options import parse
 from oskaar.tabular import RoundOptions
 from oskaar.tabular.labels import GROUPED, KNOWN, make_labels
@@ -410,8 +411,15 @@ def test_interruption_keeps_what_there_is(run, monkeypatch, tmp_path):
 def test_progress(run):
     _, _, err = run(tagged(), "--progress", "--limit", "150")
     assert "a second, mean loss" in err
-    assert "s left" in err
     assert "a second" not in run(tagged())[2]
+
+
+def test_time_is_promised_once_it_was_measured():
+    """None in the first seconds, then by the pace of late."""
+    progress = Progress(True, None)
+    assert [progress._left(seconds, 0.001 * seconds) for seconds in (0.2, 1.0, 3.0)] == ["", "", ""]
+    assert progress._left(4.2, 0.0142) == ", about 282 s left"
+    assert progress._left(5.0, None) == ""
 
 
 def test_every_loss_has_an_example():
@@ -422,7 +430,10 @@ def test_every_loss_has_an_example():
             continue
         loss = eval(f"losses.{made}", {"losses": losses})
         assert type(loss).__name__ == name
-        loss.check(y)
+        y = loss.check(y)
+        _, z, value = IN_WORDS[name]
+        assert loss(z, y) == pytest.approx(value, abs=1e-4), name
+    assert sorted(IN_WORDS) == sorted(EXAMPLES)
 
 
 def test_losses_command(capsys):

@@ -358,3 +358,67 @@ def test_standard_output_that_takes_nothing(tmp_path, arguments):
     assert done.returncode == 2
     assert done.stderr.endswith("oskaar: standard output: No space left on device.\n")
     assert oskaar.load(model).rounds == (64 if "-" in arguments else 70)
+
+
+def test_columns_are_said_once_and_again_when_they_change(tmp_path, capsys):
+    """One line each after the first rounds, another where a column is read otherwise later."""
+    path = tmp_path / "a.csv"
+    rows = [f"{i % 7},{i if i < 60 else f'w{i % 5}'},{'xyz'[i % 3]},{'ab'[i % 2]}" for i in range(300)]
+    path.write_text("n,m,c,y\n" + "\n".join(rows) + "\n")
+    assert main(["learn", str(path), "--learner", "oskaar"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("x was read as follows in the first ") == 1
+    assert "oskaar:   n, m: number\noskaar:   c: category, 3 values\n" in said
+    assert said.count("'m' is read as category now, before as number") == 1
+
+
+@pytest.fixture(scope="module")
+def coded(tmp_path_factory):
+    """A model of rows with codes and a number with gaps."""
+    folder = tmp_path_factory.mktemp("coded")
+    rows = [f"{i:05},{i % 7}.50,{'ab'[i % 2]}" for i in range(60)]
+    (folder / "a.csv").write_text("id,n,y\n" + "\n".join(rows) + "\n")
+    for model, more in (("m", []), ("skipping", ["--missing", "skip"])):
+        arguments = ["--learner", "oskaar", "--model", str(folder / model), "--quiet", "--json", "--drop", "id"]
+        assert main(["learn", str(folder / "a.csv"), *arguments, *more]) == 0
+    (folder / "new.csv").write_text("id,n\n00007,1.50\n00008,oops\n00009,\n")
+    return folder
+
+
+def test_cells_come_back_as_they_were_written(coded, capsys):
+    new = str(coded / "new.csv")
+    assert main(["predict", str(coded / "m"), new]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "id,n,prediction,probabilities"
+    assert [line[:10] for line in lines[1:3]] == ["00007,1.50", "00008,oops"]
+    assert main(["predict", str(coded / "m"), new, "--out", str(coded / "z.jsonl")]) == 0
+    rows = [json.loads(line) for line in (coded / "z.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["n"]) for row in rows] == [("00007", 1.5), ("00008", "oops"), ("00009", None)]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["predict", str(coded / "m"), new, "--out", str(coded / "z.parquet")]) == 0
+    table = parquet.read_table(coded / "z.parquet").to_pylist()
+    assert [(row["id"], row["n"]) for row in table] == [("00007", "1.5"), ("00008", "oops"), ("00009", None)]
+
+
+def test_rows_without_an_answer_stay(coded, capsys):
+    """Those that --missing skip leaves out; a file without rows has its header."""
+    assert main(["predict", str(coded / "skipping"), str(coded / "new.csv"), "--out", str(coded / "z.csv")]) == 0
+    assert "2 rounds answered" in capsys.readouterr().err
+    assert (coded / "z.csv").read_text().splitlines()[-1] == "00009,,,"
+    (coded / "none.csv").write_text("id,n\n")
+    assert main(["predict", str(coded / "m"), str(coded / "none.csv")]) == 0
+    assert capsys.readouterr().out == "id,n,prediction,probabilities\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        ("id,n\n1,abc\n2,def\n", [], "column 'n' must be a number, as it was in"),
+        ("id,n,prediction\n1,2,3\n", [], "column 'prediction' is new"),
+        ("id,n\n1,2\n", ["--json"], "--json goes with --out"),
+    ],
+)
+def test_predict_refuses(coded, capsys, text, arguments, said):
+    (coded / "other.csv").write_text(text)
+    assert main(["predict", str(coded / "m"), str(coded / "other.csv"), *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from oskaar import OSKAAR, losses, replay
 from oskaar.cli import main
 from oskaar.tabular.inputs import arc_rows
-from oskaar.tabular.readers import ReadError, Record, read
+from oskaar.tabular.readers import ReadError, Record, read_table
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(90, 2)).round(3)
@@ -110,7 +110,7 @@ def test_trees_of_a_treebank(run, tmp_path):
     where = tmp_path / "z"
     _, out, _ = run(TREES, "--loss", "dependencytree", "--json", "--out", str(where), name="a.conllu")
     result = json.loads(out)
-    sentences = [list(g) for g in np.array_split(np.array(list(read(tmp_path / "a.conllu")), dtype=object), 20)]
+    sentences = [list(g) for g in np.array_split(np.array(list(read_table(tmp_path / "a.conllu")), dtype=object), 20)]
     xs = [arc_rows([Record(*record) for record in sentence]) for sentence in sentences]
     expected = replay(OSKAAR(losses.DependencyTree()), xs, [(2, 3, 0)] * 20)
     assert result["rounds"] == 20
@@ -186,14 +186,14 @@ def test_archives_and_counts(run, tmp_path):
     assert code == 2
     assert "is a zip archive of 2 files: unpack the one you mean" in err
     (tmp_path / "counted.csv").write_text("3,2,0,1\n5,6,0\n7,8,1\n9,9,1\n")
-    found = read(tmp_path / "counted.csv")
+    found = read_table(tmp_path / "counted.csv")
     assert found.columns == ("c1", "c2", "c3")
     assert [(r.line, r.cells["c1"]) for r in found] == [(2, 5), (3, 7), (4, 9)]
     (tmp_path / "plain.csv").write_text("3,2,0\n5,6,0\n")
-    assert [(r.line, r.cells["c1"]) for r in read(tmp_path / "plain.csv")] == [(1, 3), (2, 5)]
+    assert [(r.line, r.cells["c1"]) for r in read_table(tmp_path / "plain.csv")] == [(1, 3), (2, 5)]
     (tmp_path / "odd.csv").write_text("3,2,0,1\n5,6\n")
     with pytest.raises(ReadError, match="line 2: there must be 4 values"):
-        list(read(tmp_path / "odd.csv"))
+        list(read_table(tmp_path / "odd.csv"))
 
 
 def test_y_without_values(run):

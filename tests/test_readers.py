@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oskaar import streams
-from oskaar.tabular.readers import ReadError, read
+from oskaar.tabular.readers import ReadError, read_table
 from oskaar.tabular.readers.base import text_cell
 from oskaar.tabular.readers.delimited import read_delimited
 from oskaar.tabular.readers.jsonlines import read_jsonlines
@@ -20,7 +20,7 @@ CSV = "a,b,label\n1,0.5,red\n2,,blue\n"
 
 
 def cells(path, **options):
-    return [record.cells for record in read(path, **options)]
+    return [record.cells for record in read_table(path, **options)]
 
 
 def write(tmp_path, name, text):
@@ -31,7 +31,7 @@ def write(tmp_path, name, text):
 
 def test_csv(tmp_path):
     path = write(tmp_path, "a.csv", CSV)
-    table = read(path)
+    table = read_table(path)
     assert table.columns == ("a", "b", "label")
     assert [(r.line, r.cells) for r in table] == [
         (2, {"a": 1, "b": 0.5, "label": "red"}),
@@ -60,14 +60,14 @@ def test_compressed_data_that_ends_early(tmp_path, pack):
 def test_other_separators_and_no_names(tmp_path):
     assert cells(write(tmp_path, "a.csv", "a;b\n1;2\n")) == [{"a": 1, "b": 2}]
     assert cells(write(tmp_path, "a.tsv", "a\tb,c\n1\t2\n")) == [{"a": 1, "b,c": 2}]
-    table = read(write(tmp_path, "n.csv", "\n1,2\n3,4\n"))
+    table = read_table(write(tmp_path, "n.csv", "\n1,2\n3,4\n"))
     assert [(r.line, r.cells) for r in table] == [(2, {"c1": 1, "c2": 2}), (3, {"c1": 3, "c2": 4})]
     assert "c1 to c2" in table.notes[0]
 
 
 def test_a_cell_of_several_lines_keeps_the_count(tmp_path):
     path = write(tmp_path, "a.csv", 'a,b\n"one\ntwo",1\n3\n')
-    records = iter(read(path))
+    records = iter(read_table(path))
     assert next(records)[:2] == (3, {"a": "one\ntwo", "b": 1})
     with pytest.raises(ReadError, match=r"a\.csv, line 4: there must be 2 values.*got 1"):
         next(records)
@@ -106,11 +106,11 @@ def test_bad_files_say_the_line(tmp_path, name, text, message):
 
 def test_bad_paths_and_formats(tmp_path):
     with pytest.raises(ReadError, match="cannot be read: No such file"):
-        read(tmp_path / "none.csv")
+        read_table(tmp_path / "none.csv")
     with pytest.raises(ReadError, match="is a directory without parts"):
-        read(tmp_path)
+        read_table(tmp_path)
     with pytest.raises(ReadError, match="format must be one of csv"):
-        read(write(tmp_path, "a.csv", CSV), format="xls")
+        read_table(write(tmp_path, "a.csv", CSV), format="xls")
 
 
 def test_encodings(tmp_path):
@@ -120,7 +120,7 @@ def test_encodings(tmp_path):
 
 def test_json_lines(tmp_path):
     path = write(tmp_path, "a.jsonl", '{"x": [1, 2], "y": true}\n\n{"z": NaN}\n')
-    assert [(r.line, r.cells) for r in read(path)] == [(1, {"x": [1, 2], "y": 1}), (3, {"z": None})]
+    assert [(r.line, r.cells) for r in read_table(path)] == [(1, {"x": [1, 2], "y": 1}), (3, {"z": None})]
 
 
 def test_arff_matches_the_other_reader(tmp_path):
@@ -129,7 +129,7 @@ def test_arff_matches_the_other_reader(tmp_path):
     dense = write(tmp_path, "d.arff", head.format(-1) + "% note\n0,1.5,1\n1,0,0\n")
     sparse = write(tmp_path, "s.arff.gz", gzip.compress((head.format(-1) + "{1 1.5,2 1}\n{0 1}\n").encode()))
     for path, is_sparse in ((dense, False), (sparse, True)):
-        table = read(path)
+        table = read_table(path)
         assert table.labels == ("d",)
         assert table.sparse == is_sparse
         X, ys = streams.read_arff(path, -1)
@@ -137,19 +137,19 @@ def test_arff_matches_the_other_reader(tmp_path):
         rows = [r.cells for r in table]
         assert [[row.get(c, 0) for c in ("a", "b c")] for row in rows] == X.tolist()
         assert [frozenset({0} if row.get("d") else ()) for row in rows] == ys
-    assert read(write(tmp_path, "f.arff", head.format(2) + "0,1,1\n")).labels == ("a", "b c")
+    assert read_table(write(tmp_path, "f.arff", head.format(2) + "0,1,1\n")).labels == ("a", "b c")
 
 
 def test_arff_labels_of_mulan(tmp_path):
     """A list of labels beside the file comes before -C, which a Weka filter makes void."""
     text = "@relation 'r: -C 1{}'\n@attribute a numeric\n@attribute 'b & c' {{0,1}}\n@data\n1,1\n"
     path = write(tmp_path, "m.arff.gz", gzip.compress(text.format("").encode()))
-    assert read(path).labels == ("a",)
+    assert read_table(path).labels == ("a",)
     write(tmp_path, "m.xml", '<labels><label name="b &amp; c"></label></labels>')
-    assert read(path).labels == ("b & c",)
+    assert read_table(path).labels == ("b & c",)
     write(tmp_path, "m.xml", '<labels><label name="of another file"></label></labels>')
-    assert read(path).labels == ("a",)
-    assert read(write(tmp_path, "w.arff", text.format("-weka.filters.Remove"))).labels == ()
+    assert read_table(path).labels == ("a",)
+    assert read_table(write(tmp_path, "w.arff", text.format("-weka.filters.Remove"))).labels == ()
 
 
 def test_arff_text(tmp_path):
@@ -161,7 +161,7 @@ def test_arff_text(tmp_path):
 
 def test_svmlight(tmp_path):
     path = write(tmp_path, "a.svm", "# head\n2 qid:1 1:0.5 # doc\n1,3 qid:1 2:1\n 3:1\n-1.5 4:2\n")
-    assert [(r.line, r.cells) for r in read(path)] == [
+    assert [(r.line, r.cells) for r in read_table(path)] == [
         (2, {"y": 2, "qid": "1", "1": 0.5}),
         (3, {"y": [1, 3], "qid": "1", "2": 1.0}),
         (4, {"y": [], "3": 1.0}),
@@ -174,7 +174,7 @@ def test_conllu_matches_the_other_reader(tmp_path):
     tails = ["\t_\t_\t2\tdet\t_\t_", "\t_" * 6, "\t_\t_\t0\troot\t_\t_", "\t_" * 6]
     text = "# sent_id = 1\n" + "".join(r + t + "\n" for r, t in zip(rows, tails)) + "\n"
     path = write(tmp_path, "a.conllu", text + text.rstrip("\n"))
-    sentences = itertools.groupby(read(path), key=lambda r: r.cells["sentence"])
+    sentences = itertools.groupby(read_table(path), key=lambda r: r.cells["sentence"])
     found = [[(r.cells["form"], r.cells["upos"], int(r.cells["head"])) for r in rs] for _, rs in sentences]
     assert found == [list(zip(*s)) for s in streams.read_conllu(path)]
 
@@ -206,7 +206,7 @@ def test_parquet(tmp_path):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     with pytest.raises(ReadError, match=r"pip install 'oskaar\[parquet\]'"):
-        read(write(tmp_path, "a.parquet", b"PAR1"))
+        read_table(write(tmp_path, "a.parquet", b"PAR1"))
 
 
 @given(st.lists(st.tuples(st.integers(), st.floats(allow_nan=False), st.text("ab,\"'\n ", min_size=1)), min_size=1))
@@ -233,7 +233,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     def peak(n):
         path = write(tmp_path, "long.csv", "a,b\n" + "1,2\n" * n)
         tracemalloc.start()
-        assert sum(1 for _ in read(path)) == n
+        assert sum(1 for _ in read_table(path)) == n
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

@@ -290,7 +290,7 @@ def test_a_run_that_goes_on_has_one_report(tmp_path):
 
 def test_without_plotly_nothing_starts(run, monkeypatch):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
-    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr("oskaar.cli.settings.read_table", lambda *_: pytest.fail("the file was opened"))
     code, out, err, page = run(table())
     assert (code, out, page) == (2, "", None)
     assert err == "oskaar: a report needs plotly, which is not installed: pip install 'oskaar[report]'.\n"
@@ -300,7 +300,7 @@ def test_without_plotly_nothing_starts(run, monkeypatch):
     ("path", "words"), [("none/report.html", "No such file or directory"), (".", "Is a directory")]
 )
 def test_a_place_that_cannot_be_written_is_refused_first(tmp_path, capsys, monkeypatch, path, words):
-    monkeypatch.setattr("oskaar.cli.settings.read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr("oskaar.cli.settings.read_table", lambda *_: pytest.fail("the file was opened"))
     (tmp_path / "a.csv").write_text(table())
     assert main(["learn", str(tmp_path / "a.csv"), "--report", str(tmp_path / path)]) == 2
     assert words in capsys.readouterr().err

@@ -177,15 +177,16 @@ def replay_until_refused(learner: OnlineLearner, xs: Any, ys: Any) -> tuple[Repl
     """A replay that ends before the first rounds that are refused, and the reason; None where all were learned.
 
     >>> from oskaar import OSKAAR, losses
-    >>> result, reason = replay_until_refused(OSKAAR(losses.ZeroOne("ab"), max_bytes=3000), [[0.0], [1.0]] * 99, "ab" * 99)
-    >>> 0 < result.rounds < 198, type(reason).__name__
+    >>> learner = OSKAAR(losses.ZeroOne("ab"), max_bytes=900_000)
+    >>> result, reason = replay_until_refused(learner, [[0.0], [1.0]] * 300, "ab" * 300)
+    >>> 0 < result.rounds == learner.rounds < 600, type(reason).__name__
     (True, 'MemoryError')
     """
     done: list[Rounds] = []
     before, reason = learner.rounds, None
     try:
         for chunk in learner.stream(xs, ys):
-            done.append(chunk.without_estimates())
+            done.append(chunk.without_estimates())  # noqa: PERF401, what is done is kept
     except (ValueError, TypeError, MemoryError) as error:
         reason = error
     return _of_blocks(learner, done, list(ys)[: sum(len(chunk.losses) for chunk in done)], before, False), reason

@@ -12,7 +12,7 @@ from oskaar.arrays import Array
 from oskaar.drifts import Drifting, drifting
 from oskaar.features.scaling import Moments
 from oskaar.tabular.inputs import error_at
-from oskaar.tabular.readers import Record, Table, read
+from oskaar.tabular.readers import Record, Table, read_table
 from oskaar.tabular.readers.base import text_cell
 
 __all__ = ["Drifting", "Sentence", "drifting", "read_arff", "read_conllu", "standardised"]
@@ -38,7 +38,7 @@ def read_arff(path: str | Path, n_labels: int) -> tuple[Any, list[frozenset[int]
     n_labels: how many of the columns are labels: the first n, or, when negative, the last -n.
     Dense rows give an array, sparse rows a CSR array; nominal columns count from 0 in the order declared.
     """
-    table = read(path, "arff")
+    table = read_table(path, "arff")
     columns = list(table.columns or ())
     if not 0 < abs(n_labels) < len(columns):
         raise ValueError(f"{path} has {len(columns)} columns, of which {n_labels} cannot be the labels.")
@@ -91,7 +91,7 @@ def read_conllu(path: str | Path) -> list[Sentence]:
 
     Ranges of words that are written as one (3-4) and empty nodes (5.1) are left out: no head points at them.
     """
-    table = read(path, "conll")
+    table = read_table(path, "conll")
     sentences: list[Sentence] = []
     for _, group in groupby(table, key=lambda record: record.cells["sentence"]):
         rows = [_token(table, record, number) for number, record in enumerate(group, start=1)]

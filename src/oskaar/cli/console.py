@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 PACE = 50
 """The pace is that of so many lines of progress, 10 seconds or more."""
 
+MEASURED = 3.0
+"""Seconds that are measured before any are promised: first rounds are not as quick as others."""
+
 
 class _Console:
     quiet = False
@@ -92,14 +95,14 @@ class Progress:
         self._width = len(line)
 
     def _left(self, seconds: float, fraction: float | None) -> str:
-        """The time that the rest takes if it goes on as in the last seconds: first rows are quicker than others."""
+        """The time that the rest takes at the pace that was measured over the last seconds; nothing before that."""
         if fraction is None:
             return ""
         self._recent.append((seconds, fraction))
-        (before, done) = self._recent[0] if self._recent[0][1] < fraction else (0.0, 0.0)
-        return (
-            f", about {(1 - fraction) * (seconds - before) / (fraction - done):.0f} s left" if fraction > done else ""
-        )
+        before, done = self._recent[0]
+        if seconds - before < MEASURED or fraction <= done:
+            return ""
+        return f", about {(1 - fraction) * (seconds - before) / (fraction - done):.0f} s left"
 
     def end(self) -> None:
         """End the line, so that what follows starts on a new one."""

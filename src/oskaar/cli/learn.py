@@ -40,8 +40,6 @@ def run(options: Any) -> int:
     with opened(options.out, kept if options.resume else None) as done.out:
         done.go(options.chunk, Progress(options.progress, options.limit), checkpointer)
     result, to = done.result(), sys.stderr if options.out == "-" else sys.stdout
-    if result["columns"]:
-        say(f"the columns were read as {result['columns']} (--as says otherwise)")
     shown = done.error is None or done.count > 0
     try:
         if shown and not options.json:

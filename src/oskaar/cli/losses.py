@@ -54,6 +54,103 @@ EXAMPLES: dict[str, tuple[str, Any]] = {
 }
 """How each loss is made, and a label of it."""
 
+IN_WORDS: dict[str, tuple[str, Any, float]] = {
+    "Absolute": (
+        "For numbers: how far off the answer is, in their own unit. Few large errors weigh little.",
+        [5.0],
+        2,
+    ),
+    "Angles": ("For several angles at once, in radians: 0 is the same way, 2 the opposite way.", [0.5, -0.5], 0.0612),
+    "Circular": (
+        "For an angle, in radians: 0 is the same way, 1 a quarter turn off, 2 the opposite way.",
+        math.pi,
+        1,
+    ),
+    "CostMatrix": ("For classes whose mistakes cost different amounts: what this mistake costs.", 0, 5),
+    "DependencyTree": (
+        "For the tree of a sentence: the share of words that hang on the wrong one.",
+        (2, 0, 1),
+        1 / 3,
+    ),
+    "Documents": (
+        "For documents of a query: how much worse than the best order, the first places count most; answers "
+        "are orders, best first.",
+        (1, 0, 2),
+        0.0361,
+    ),
+    "F1": (
+        "For a set of tags: how little the answer overlaps with the truth. 0 is the same set, 1 none in common.",
+        [0, 1, 1, 0, 0],
+        0.5,
+    ),
+    "Footrule": ("For a ranking: how many places items are off, 1 is the most there can be.", (0, 2, 1), 0.5),
+    "Geodesic": ("For an angle: by how much it is off, in radians.", math.pi, 1.5708),
+    "Hellinger": (
+        "For shares that add up to 1: a distance; wrongly ruling out weighs much.",
+        [0.5, 0.5, 0.0],
+        0.1127,
+    ),
+    "Huber": (
+        "For numbers: squared for small errors, absolute for large ones, so outliers weigh less.",
+        [1.5, 5.0],
+        0.75,
+    ),
+    "Jaccard": ("For a set of tags: 1 minus the tags in common over all tags in either.", [0, 1, 1, 0, 0], 2 / 3),
+    "Kendall": ("For a ranking, best first: the share of pairs in the wrong order.", (0, 2, 1), 1 / 3),
+    "LogEuclidean": ("For covariance matrices: the distance of their logarithms.", [[1.0, 0.0], [0.0, 1.0]], 0.0189),
+    "LossTrick": ("For anything: a function of your own that says how bad an answer is.", "text", 2),
+    "Matching": ("For who goes with whom: the share with the wrong partner.", (1, 2, 0), 2 / 3),
+    "NDCG": (
+        "For a ranking of items by relevance: how much worse than the best order, the first places count most.",
+        (2, 1, 0),
+        0.1403,
+    ),
+    "OrderedWasserstein": ("For shares over ordered outcomes: how far shares must be moved.", [0.2, 0.3, 0.5], 0.3),
+    "Ordinal": ("For levels, as of a rating: by how many steps the answer is off.", 2, 2),
+    "PerRow": ("For several rows at once: the mean of another loss over them.", ["a", "a"], 0.5),
+    "Pinball": (
+        "For a number that should be exceeded only so often (quantile): too low and too high cost different amounts.",
+        [5.0],
+        1.8,
+    ),
+    "PositionHamming": ("For a ranking: the share of places with the wrong item.", (0, 2, 1), 2 / 3),
+    "PrecisionAtK": ("For the k best tags: the share of them that is wrong.", [0, 1, 1, 0, 0], 0.5),
+    "Rotation": ("For rotations: a squared distance, 1 for the farthest.", [[1.0, 0.0], [0.0, 1.0]], 0.5),
+    "Sequence": (
+        "For sequences of any length, as the tags of a sentence: the share of places that is wrong.",
+        ("NOUN", "NOUN", "NOUN"),
+        1 / 3,
+    ),
+    "SequenceHamming": ("For sequences of one length: the share of places that is wrong.", ("a", "a", "a"), 1 / 3),
+    "SimplexL2": ("For shares that add up to 1: half the squared differences.", [0.5, 0.5, 0.0], 0.04),
+    "Spearman": (
+        "For a ranking: squared differences of places; far off costs much, 1 is upside down.",
+        (0, 2, 1),
+        0.25,
+    ),
+    "Sphere": ("For directions: the squared straight distance, 1 for the opposite.", [0.0, 0.0, 1.0], 0.1),
+    "SphereGeodesic": (
+        "For directions or places on a globe: the squared way along it, 1 for the opposite.",
+        [0.0, 0.0, 1.0],
+        0.042,
+    ),
+    "Squared": ("For numbers: the squared error, so large errors weigh much.", [1.5, 5.0], 2),
+    "SubsetHamming": (
+        "For a set of tags: the share of all tags that is wrong, missing or too many.",
+        [0, 1, 1, 0, 0],
+        0.4,
+    ),
+    "SubsetZeroOne": ("For a set of tags: 0 where it is exactly right, else 1.", [0, 1, 1, 0, 0], 1),
+    "TotalVariation": ("For shares that add up to 1: the part that is in the wrong place.", [0.5, 0.5, 0.0], 0.2),
+    "Wasserstein": (
+        "For shares, where moving them has costs: the least cost of making one out of the other.",
+        [1.0, 0.0],
+        0.5,
+    ),
+    "ZeroOne": ("For a class: 0 where it is right, 1 where it is wrong.", "dog", 1),
+}
+"""What each loss is, in plain words; an answer to its label in EXAMPLES, and what that loses."""
+
 
 def listed() -> list[str]:
     """The names of all losses of the package."""
@@ -68,12 +165,14 @@ def described() -> list[dict[str, Any]]:
         text = (inspect.getdoc(getattr(losses, name)) or "").splitlines()[0]
         made, example = EXAMPLES.get(name, ("", None))
         option = name.lower() if name.lower() in KNOWN else None
-        rows.append({"name": name, "about": text, "made": f"losses.{made}", "y": jsonable(example), "option": option})
+        words, z, value = IN_WORDS.get(name, (text, None, math.nan))
+        row = {"name": name, "words": words, "about": text, "made": f"losses.{made}", "y": jsonable(example)}
+        rows.append({**row, "answer": jsonable(z), "loss": round(value, 4), "option": option})
     return rows
 
 
 def run(options: Any) -> int:
-    """Print the losses, or one of them with all that its documentation says."""
+    """Print the losses in plain words, or one of them with an example and all that its documentation says."""
     rows = described()
     if options.name:
         rows = [row for row in rows if row["name"] == _named(options.name)]
@@ -82,9 +181,12 @@ def run(options: Any) -> int:
         return 0
     for row in rows:
         option = f"--loss {row['option']}" if row["option"] else "in Python"
-        print(f"{row['name']} ({option}): {row['about']}\n    {row['made']}    y = {row['y']!r}")
+        print(f"{row['name']} ({option}): {row['words']}\n    {row['made']}    y = {row['y']!r}")
     if options.name:
-        print("\n" + (inspect.getdoc(getattr(losses, rows[0]["name"])) or ""))
+        row, how = rows[0], "oskaar learn FILE --y COLUMNS --loss"
+        print(f"    answer {row['answer']!r}: loss {row['loss']:.4g}. Lower is better, 0 is right.")
+        print(f"    {how} {row['option']}\n" if row["option"] else "")
+        print("In formulas: " + (inspect.getdoc(getattr(losses, row["name"])) or ""))
     return 0
 
 

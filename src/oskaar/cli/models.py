@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
+from oskaar.cli.settings import columns_kinds
 from oskaar.learners.batch import Refitted
 from oskaar.losses import Loss
-from oskaar.schema.kinds import KINDS
 from oskaar.tabular import ReadError
 from oskaar.tabular.round_options import split
 
@@ -61,21 +61,6 @@ def make_learner(name: str, loss: Loss, options: Any, width: int | None) -> Any:
     if options.budget:
         raise ReadError("--learner batch keeps all rows: --budget goes with ensemble, salami and oskaar.")
     return Refitted(BatchILE(loss, kernel, lam=lams[0] if lams else 1e-3, **kinds))
-
-
-def columns_kinds(text: str) -> dict[str, str]:
-    """Kinds of columns by name, as written after --as.
-
-    >>> columns_kinds("amount=number,id=left out")
-    {'amount': 'number', 'id': 'left out'}
-    """
-    pairs = [part.rpartition("=") for part in split(text)]
-    for name, _, kind in pairs:
-        if not name or kind not in KINDS:
-            raise ReadError(
-                f"--as must be column=kind with commas, a kind being one of {', '.join(KINDS)}, got {text}."
-            )
-    return {name: kind for name, _, kind in pairs}
 
 
 def numbers(option: str, text: str) -> list[float]:

@@ -104,7 +104,7 @@ def parser() -> Parser:
     report.add_argument("--out", help="the page (default report.html)")
     inspect = commands.add_parser("inspect", help="what a model holds")
     inspect.add_argument("file", help="of oskaar learn --model, or of learner.save; nothing in it is executed")
-    losses = commands.add_parser("losses", help="what there is, with an example of y for each")
+    losses = commands.add_parser("losses", help="what y can be, in plain words; one loss with an example")
     losses.add_argument("name", nargs="?", help="one of them, explained")
     demo = commands.add_parser("demo", help="a stream that changes half way, in a few seconds")
     completion = commands.add_parser("completion", help="a script that completes commands and options in a shell")

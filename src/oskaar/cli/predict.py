@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -14,26 +15,34 @@ from typing import IO, Any
 from oskaar.cli.checkpoint import Checkpoint, read_checkpoint, require_same_columns
 from oskaar.cli.console import say
 from oskaar.cli.settings import COLUMNS, reads_by_schema
+from oskaar.schema.cells import as_number, as_time
 from oskaar.state.writing import replaced
-from oskaar.tabular import ReadError, Record, RoundOptions, read
+from oskaar.tabular import ReadError, Record, RoundOptions, read_table
 from oskaar.tabular.labels import jsonable, make_labels
 from oskaar.tabular.rounds import Unlabelled
 
 CHUNK = 256
 """Rounds that are answered at a time."""
 
+CODE = re.compile(r"[+-]?0\d+")
+"""Digits that are a name, not a number."""
+
 Rows = Iterator[dict[str, Any]]
 
 
 def run(options: Any) -> int:
     """Write the answers; the exit code."""
+    if options.json and options.out in (None, "-"):
+        raise ReadError("--json goes with --out: answers are on standard output without it.")
     kept = read_checkpoint(options.model)
     write = _writer(options.out)
     rows = _Answered(kept, options)
     written = write(rows)
     if options.json:
-        print(json.dumps({"rounds": rows.rounds, "out": options.out, "columns": rows.answers}))
-    say(f"{rows.rounds} rounds answered{f' in {options.out}' if written else ''}")
+        result = {"rounds": rows.rounds, "skipped": rows.skipped, "out": options.out, "columns": rows.answers}
+        print(json.dumps(result))
+    more = f", {rows.skipped} with missing values were not (--missing skip)" if rows.skipped else ""
+    say(f"{rows.rounds} rounds answered{f' in {options.out}' if written else ''}{more}")
     return 0
 
 
@@ -43,40 +52,92 @@ class _Answered:
     def __init__(self, kept: Checkpoint, options: Any) -> None:
         chosen = RoundOptions(**{name: kept.settings[name] for name in COLUMNS})
         encoding, decimal = options.encoding or kept.settings["encoding"], kept.settings["decimal"]
-        table = read(options.file, options.format, encoding, decimal=decimal)
+        table = read_table(options.file, options.format, encoding, decimal=decimal)
         self._rounds = Unlabelled(table, chosen, kept.about, reads_by_schema(kept.settings))
         require_same_columns(self._rounds.about(), kept, table.name)
+        require_same_kinds(kept, self._rounds.sample, table.name)
+        self.columns = list(table.columns or ())
         self._learner = kept.learner
         self._show = make_labels(type(kept.learner.loss).__name__, kept.about["y"], chosen).show
         self._sure: Callable[[Any], Any] | None = getattr(kept.learner, "predict_proba", None)
-        self.rounds = 0
+        self.rounds = self.skipped = 0
         self.answers = ["prediction", *(["probabilities"] if self._sure else [])]
+        for name in self.answers:
+            if name in self.columns:
+                raise ReadError(f"{table.name} has a column {name!r}, which answers need: rename it, and learn anew.")
+        ending = PurePath(options.out or "-").suffix.lower()
+        self._cells = as_written if ending in ("", ".csv") else as_values
 
     def __iter__(self) -> Rows:
         rounds = iter(self._rounds)
         while chunk := list(islice(rounds, CHUNK)):
-            xs = [x for _, x in chunk]
+            xs = [x for _, x in chunk if x is not None]
             many = getattr(self._learner, "predict_many", None)
-            answers = many(xs) if many else [self._learner.predict_one(x) for x in xs]
-            for (records, _), z, more in zip(chunk, answers, self._probabilities(xs), strict=True):
+            answers = iter(many(xs) if many and xs else [self._learner.predict_one(x) for x in xs])
+            sure = iter(self._probabilities(xs))
+            for records, x in chunk:
+                if x is None:
+                    self.skipped += 1
+                    yield from self._rows(records, None, dict.fromkeys(self.answers[1:]))
+                    continue
                 self.rounds += 1
-                yield from self._rows(records, self._show(z), more)
+                yield from self._rows(records, self._show(next(answers)), next(sure))
 
     def _rows(self, records: list[Record], z: Any, more: dict[str, Any]) -> Rows:
         """A row for each record; the parts of an answer to several go to one each, where there are as many."""
         parts = z if isinstance(z, list) and len(z) == len(records) > 1 else [z] * len(records)
         for record, part in zip(records, parts, strict=True):
-            yield {**record.cells, "prediction": part, **more}
+            yield {**self._cells(record), "prediction": part, **more}
 
     def _probabilities(self, xs: list[Any]) -> list[dict[str, Any]]:
         """Those of each round, as a column; no column for a loss without any."""
         try:
-            if self._sure:
+            if self._sure and xs:
                 return [{"probabilities": jsonable_shares(shares)} for shares in self._sure(xs)]
         except (TypeError, ValueError, NotImplementedError):
             self._sure = None
             self.answers = ["prediction"]
         return [{} for _ in xs]
+
+
+def require_same_kinds(kept: Checkpoint, sample: list[Record], name: str) -> None:
+    """Refuse a file where a column that was numbers or times has none in its first rows."""
+    schema = getattr(kept.learner, "schema", None)
+    reads: dict[str, Callable[[str], Any]] = {"number": as_number, "time": as_time}
+    for column in schema.columns if schema is not None and sample else ():
+        cells = [cell for record in sample if (cell := record.cells.get(column.name)) is not None]
+        if (
+            column.kind in reads
+            and cells
+            and all(isinstance(c, str) and reads[column.kind](c) is None for c in cells)
+        ):
+            raise ReadError(
+                f"{name}: column {column.name!r} must be a {column.kind}, as it was in {kept.file}, from which the "
+                f"model was learned, got {cells[0][:40]!r}."
+            )
+
+
+def as_written(record: Record) -> dict[str, Any]:
+    """The cells of a record as they are in the file.
+
+    >>> as_written(Record(2, {"id": 7, "amount": 1.5}, texts=["007", "1.50"]))
+    {'id': '007', 'amount': '1.50'}
+    """
+    return record.cells if record.texts is None else dict(zip(record.cells, record.texts, strict=True))
+
+
+def as_values(record: Record) -> dict[str, Any]:
+    """The cells of a record as numbers and texts; codes such as 007 stay texts.
+
+    >>> as_values(Record(2, {"id": 7, "amount": 1.5}, texts=["007", "1.50"]))
+    {'id': '007', 'amount': 1.5}
+    """
+    if record.texts is None:
+        return record.cells
+    pairs = zip(record.cells.items(), record.texts, strict=True)
+    return {
+        name: text if type(cell) is int and CODE.fullmatch(text.strip()) else cell for (name, cell), text in pairs
+    }
 
 
 def jsonable_shares(shares: Any) -> Any:
@@ -128,6 +189,8 @@ def _csv(rows: _Answered, file: IO[str]) -> bool:
             writer = csv.DictWriter(file, [*row], extrasaction="ignore", restval="", lineterminator="\n")
             writer.writeheader()
         writer.writerow({name: _cell(name, cell) for name, cell in row.items()})
+    if writer is None and rows.columns:
+        csv.writer(file, lineterminator="\n").writerow([*rows.columns, *rows.answers])
     return False
 
 
@@ -151,4 +214,13 @@ def _parquet(rows: _Answered, file: IO[bytes]) -> None:
     except ImportError:
         raise ReadError("Parquet needs pyarrow: pip install 'oskaar[parquet]', or end --out with .csv.") from None
     made = [{name: json.dumps(c) if isinstance(c, dict) else c for name, c in row.items()} for row in rows]
-    pq.write_table(pa.Table.from_pylist(made), file)
+    names = list(dict.fromkeys(name for row in made for name in row)) or [*rows.columns, *rows.answers]
+
+    def column(name: str) -> Any:
+        cells = [row.get(name) for row in made]
+        try:
+            return pa.array(cells)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and texts
+            return pa.array([None if cell is None else str(cell) for cell in cells])
+
+    pq.write_table(pa.table({name: column(name) for name in names}), file)

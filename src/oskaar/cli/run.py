@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,10 @@ from oskaar.tabular import ReadError, Round, TableStream
 
 if TYPE_CHECKING:
     from oskaar.reports import Recorder
+
+
+MOST_LINES = 40
+"""So many columns are said one by one."""
 
 
 class Pulled(NamedTuple):
@@ -58,6 +63,8 @@ class Run:
         """False while some rounds are learned and not yet counted."""
         self.began, self._reading = 0, stream.state()
         self._noted = len(stream.notes)
+        self._said: dict[str, str] = {}
+        """The columns that have been said, and what each was read as."""
 
     def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
@@ -71,6 +78,7 @@ class Run:
                         self._learn(pulled)
                         self.seconds = time.perf_counter() - start
                     self._say_notes()
+                    self._say_columns()
                     progress.show(self)
                     checkpointer.after(self)
                 if self._delayed:  # the last labels
@@ -95,6 +103,22 @@ class Run:
         for note in self.stream.notes[self._noted :]:
             say(note)
         self._noted = len(self.stream.notes)
+
+    def _say_columns(self) -> None:
+        """What the columns of x were read as, after the first rounds; and those that are read otherwise later."""
+        schema = self._schema()
+        if schema is None or not schema.columns or schema.bag:
+            return
+        new = {str(column.name): column.kind for column in schema.columns}
+        if not self._said:
+            say(f"x was read as follows in the first {schema.rows} rows; --as and --drop say otherwise:")
+            for line in column_lines(schema):
+                say(f"  {line}")
+        for name, kind in new.items() if self._said else ():
+            if self._said.get(name) != kind:
+                before = f", before as {self._said[name]}" if name in self._said else ", which is new"
+                say(f"{name!r} is read as {kind} now{before}: --as {name}=... settles it")
+        self._said = new
 
     def _pull(self, rounds_left: Any, most: int) -> Pulled:
         """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
@@ -261,13 +285,36 @@ class Run:
         """What the report says of each label, beside the result."""
         return {"labels": self.metrics.label_counts()}
 
-    def _columns(self) -> str | None:
+    def _schema(self) -> Any:
         """What the learner has read the columns as; None where it is not told, as with a kernel of its own."""
         schema = getattr(getattr(self.learner, "model", self.learner), "schema", None)
-        if schema is None or not self.stream.names:
+        return schema if schema is not None and schema.rows and self.stream.names else None
+
+    def _columns(self) -> str | None:
+        schema = self._schema()
+        if schema is None:
             return None
         first = schema.counted and schema.rows < self.count + self.warmup and not self.loss.parts
         return f"{schema}; counted in the first {schema.rows:,} rows" if first else str(schema)
+
+
+def column_lines(schema: Any) -> Iterator[str]:
+    """A line for each column, but one for all that are numbers without gaps.
+
+    >>> from oskaar import Ensemble, losses
+    >>> learner = Ensemble(losses.ZeroOne("ab"))
+    >>> for t in range(20):
+    ...     learner.learn_one({"a": 2.0 * t, "b": 1.0, "channel": "web" if t % 3 else "shop"}, "ab"[t % 2])
+    >>> list(column_lines(learner.schema))
+    ['a, b: number', 'channel: category, 2 values']
+    """
+    plain = [str(column.name) for column in schema.columns if column.describe() == "number"]
+    if plain:
+        yield ", ".join(plain[:8]) + (f" and {len(plain) - 8:,} more" if len(plain) > 8 else "") + ": number"
+    others = [f"{column.name}: {column.describe()}" for column in schema.columns if column.describe() != "number"]
+    yield from others[:MOST_LINES]
+    if len(others) > MOST_LINES:
+        yield f"{len(others) - MOST_LINES:,} more columns: oskaar learn --json has them"
 
 
 def _place(name: str, first: Round, last: Round) -> str:

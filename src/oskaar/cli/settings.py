@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from oskaar.tabular import ReadError, RoundOptions, TableStream, read
+from oskaar.schema.kinds import KINDS
+from oskaar.tabular import ReadError, RoundOptions, TableStream, read_table
+from oskaar.tabular.round_options import few, meant, split
 
 COLUMNS = tuple(field.name for field in fields(RoundOptions) if field.name != "limit")
 LEARNING = ("learner", "kernel", "lam", "budget", "baselines", "kinds")
@@ -21,13 +23,24 @@ FREE = ("chunk", "limit", "max_line", "max_bytes")
 
 def open_stream(options: Any) -> TableStream:
     """The rounds of the file that the options name."""
-    table = read(options.file, options.format, options.encoding, options.max_line, options.decimal)
+    table = read_table(options.file, options.format, options.encoding, options.max_line, options.decimal)
     chosen = RoundOptions(**{name: getattr(options, name) for name in (*COLUMNS, "limit") if hasattr(options, name)})
     stream = TableStream(table, chosen, named=reads_by_schema(vars(options)))
+    _require_columns(options, stream)
     if stream.largest > 10 and options.kernel:
         largest = min(stream.largest, 1e300)
         stream.notes.append(f"numbers of x reach {largest:g}: without --kernel they are scaled as they come")
     return stream
+
+
+def _require_columns(options: Any, stream: TableStream) -> None:
+    """Refuse --as of columns that are not there, where all columns are known."""
+    known = stream.names if stream.table.columns else None
+    if known is None:
+        return
+    for name in columns_kinds(options.kinds) if options.kinds else ():
+        if name not in known:
+            raise ReadError(f"--as {name!r} names no column of x{meant(name, known)}: they are {few(known)}.")
 
 
 def reads_by_schema(settings: Mapping[str, Any]) -> bool:
@@ -35,6 +48,21 @@ def reads_by_schema(settings: Mapping[str, Any]) -> bool:
     learners = str(settings.get("learner")).split(",")
     river = any(name.startswith("river-") for name in learners) or bool(settings.get("river"))
     return not (settings.get("kernel") or river)
+
+
+def columns_kinds(text: str) -> dict[str, str]:
+    """Kinds of columns by name, as written after --as.
+
+    >>> columns_kinds("amount=number,id=left out")
+    {'amount': 'number', 'id': 'left out'}
+    """
+    pairs = [part.rpartition("=") for part in split(text)]
+    for name, _, kind in pairs:
+        if not name or kind not in KINDS:
+            raise ReadError(
+                f"--as must be column=kind with commas, a kind being one of {', '.join(KINDS)}, got {text}."
+            )
+    return {name: kind for name, _, kind in pairs}
 
 
 def settings_of(options: Any) -> dict[str, Any]:

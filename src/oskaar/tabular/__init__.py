@@ -7,8 +7,8 @@
 (ZeroOne(), [([3.5], 'calm'), ([9.0], 'gale')])
 """
 
-from oskaar.tabular.readers import ReadError, Record, Table, read
+from oskaar.tabular.readers import ReadError, Record, Table, read_table
 from oskaar.tabular.round_options import RoundOptions
-from oskaar.tabular.rounds import Round, TableStream, stream
+from oskaar.tabular.rounds import Round, TableStream, read
 
-__all__ = ["ReadError", "Record", "Round", "RoundOptions", "Table", "TableStream", "read", "stream"]
+__all__ = ["ReadError", "Record", "Round", "RoundOptions", "Table", "TableStream", "read", "read_table"]

@@ -31,8 +31,8 @@ def odd_numbers(table: Table, columns: list[str], sample: list[Record]) -> Itera
     ["'price' has numbers with a decimal comma, such as '3,50', read as text: --decimal , reads them as numbers"]
     """
     for name, (option, text) in odd_columns(table, columns, sample).items():
-        what = "thousands set apart" if option == "." else "a decimal comma"
-        yield f"{name!r} has numbers with {what}, such as {text!r}, read as text: --decimal {option} reads them as numbers"
+        what = f"{'thousands set apart' if option == '.' else 'a decimal comma'}, such as {text!r}"
+        yield f"{name!r} has numbers with {what}, read as text: --decimal {option} reads them as numbers"
 
 
 def odd_columns(table: Table, columns: list[str], sample: list[Record]) -> dict[str, tuple[str, str]]:
@@ -57,7 +57,7 @@ def odd_columns(table: Table, columns: list[str], sample: list[Record]) -> dict[
 
 
 def require_plain_numbers(table: Table, y: list[str], sample: list[Record]) -> None:
-    """Refuse labels that are numbers written in another way. 3,5 may be two tags, but 3,0 and 3,3 and 1.234,5 are not."""
+    """Refuse labels that are numbers written in another way; 3,5 may be two tags, 3,0 and 3,3 and 1.234,5 are not."""
     for name, (decimal, text) in odd_columns(table, y, sample).items():
         parts = [cell.split(",") for record in sample if isinstance(cell := record.cells.get(name), str)]
         if decimal == "." or any(part[-1].startswith("0") or part[0] == part[-1] or "." in part[0] for part in parts):

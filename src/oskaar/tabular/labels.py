@@ -15,7 +15,7 @@ from oskaar.losses import Loss
 from oskaar.tabular.costs import read_costs
 from oskaar.tabular.readers import ReadError
 from oskaar.tabular.readers.base import text_cell
-from oskaar.tabular.round_options import RoundOptions, split
+from oskaar.tabular.round_options import RoundOptions, meant, split
 
 UNIVERSAL_TAGS = [
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -55,7 +55,7 @@ def loss_name(text: str) -> str:
         return KNOWN[key]
     if any(key == name.lower() for name in losses.__all__):
         raise ReadError(f"--loss {text} needs Python, as its labels do not fit into columns: see oskaar losses.")
-    raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}.")
+    raise ReadError(f"--loss must be one of {', '.join(sorted(KNOWN))}, got {text!r}{meant(key, [*KNOWN])}.")
 
 
 def make_labels(name: str, columns: list[str], options: RoundOptions) -> LabelFormat:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from oskaar.tabular.readers import ReadError
@@ -74,10 +75,30 @@ def matching(patterns: str, columns: Sequence[str], option: str) -> list[str]:
     for pattern in listed:
         hits = _hits(pattern, columns)
         if not hits:
-            shown = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
-            raise ReadError(f"{option} {pattern!r} names no column: the columns are {shown}.")
+            raise ReadError(
+                f"{option} {pattern!r} names no column{meant(pattern, columns)}: the columns are {few(columns)}."
+            )
         found.update(hits)
     return [column for column in columns if column in found]
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """The name that was probably meant, in words; nothing where none is like it.
+
+    >>> meant("tagz", ["id", "tags"])
+    ', did you mean tags'
+    """
+    close = get_close_matches(name, list(known), n=1)
+    return f", did you mean {close[0]}" if close else ""
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names.
+
+    >>> few("abc")
+    'a, b, c'
+    """
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def matches(name: str, patterns: str) -> bool:

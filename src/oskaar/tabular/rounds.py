@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -21,8 +21,8 @@ from oskaar.tabular.infer import infer_loss, infer_y
 from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
 from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
 from oskaar.tabular.lags import lag_names, with_lags
-from oskaar.tabular.readers import ReadError, Record, Table, read
-from oskaar.tabular.round_options import RoundOptions, matching
+from oskaar.tabular.readers import ReadError, Record, Table, read_table
+from oskaar.tabular.round_options import RoundOptions, few, matching
 
 SAMPLE = 100
 """What was not given is inferred from so many rows."""
@@ -38,7 +38,7 @@ class Round(NamedTuple):
     part: str = ""
 
 
-def stream(
+def read(
     path: str | Path,
     y: str | None = None,
     *,
@@ -58,11 +58,11 @@ def stream(
     ...     path = pathlib.Path(folder) / "tickets.csv"
     ...     lines = ["subject,tags", "no invoice,billing", "login fails,login;urgent", "login twice,login;billing"]
     ...     _ = path.write_text("\n".join(lines))
-    ...     rounds = stream(path, y="tags")
+    ...     rounds = read(path, y="tags")
     ...     [(r.line, r.x["subject"], sorted(r.y)) for r in rounds][1]
     (3, 'login fails', ['login', 'urgent'])
     """
-    return TableStream(read(path, format, encoding, decimal=decimal), RoundOptions(y=y, **options), named)
+    return TableStream(read_table(path, format, encoding, decimal=decimal), RoundOptions(y=y, **options), named)
 
 
 class TableStream:
@@ -98,9 +98,11 @@ class TableStream:
         if self._tree:
             self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
         elif self._inputs.named:
-            self.notes.append(f"x is {len(self._inputs.names)} columns: {_listed(self._inputs.names)}")
+            n = len(self._inputs.names)
+            self.notes.append(f"x is {n} column{'s' * (n > 1)}: {few(self._inputs.names)}")
         elif self.dense:
-            self.notes.append(f"x is {len(self._inputs.names)} numbers")
+            n = len(self._inputs.names)
+            self.notes.append(f"x is {n} number{'s' * (n > 1)}")
         else:
             self.notes.append("x is named values, text one-hot, what is not there 0")
 
@@ -274,7 +276,7 @@ class TableStream:
 
 
 class Unlabelled:
-    """Rounds without labels of a table, for a model: pairs of their records and x.
+    """Rounds without labels of a table, for a model: pairs of their records and x, None where the round is skipped.
 
     about: what `TableStream.about` said of the file that the model was learned from.
     """
@@ -285,7 +287,7 @@ class Unlabelled:
         self.table, self._about = table, about
         records = iter(table)
         sample = list(islice(records, SAMPLE))
-        self._records: Iterator[Record] = chain(sample, records)
+        self.sample, self._records = sample, chain(sample, records)
         self._group = about["group"]
         columns = list(table.columns or dict.fromkeys(name for record in sample for name in record.cells))
         not_x = {*about["y"], *(name for name in (self._group, options.order) if name)}
@@ -301,6 +303,7 @@ class Unlabelled:
         for records in self._rounds():
             rows = arc_rows(records) if self._about["tree"] else [self._inputs.row(record) for record in records]
             if any(row is None for row in rows):
+                yield records, None
                 continue
             dense = self._inputs.dense and not self._about["tree"]
             x = rows[0] if not self._group else np.array(rows) if dense else rows
@@ -310,7 +313,3 @@ class Unlabelled:
         if not self._group:
             return ([record] for record in self._records)
         return (list(members) for _, members in groupby(self._records, key=lambda r: r.cells.get(self._group)))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

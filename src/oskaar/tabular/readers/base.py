@@ -19,11 +19,15 @@ class ReadError(ValueError):
 
 
 class Record(NamedTuple):
-    """One row of a file: the line where it ends, its cells by name, and the file, where a table has several."""
+    """One row of a file: the line where it ends, its cells by name, and the file, where a table has several.
+
+    texts: the cells as they are written, where the format has only texts.
+    """
 
     line: int
     cells: dict[str, Any]
     part: str = ""
+    texts: list[str] | None = None
 
 
 @dataclass

@@ -94,7 +94,7 @@ def _records(
                 f"{name}, line {line}: there must be {len(columns)} values, one for each column, got {len(row)}: "
                 "the row is cut short, or a separator stands in a text without quotes."
             )
-        yield Record(line, dict(zip(columns, map(cell, row), strict=True)))
+        yield Record(line, dict(zip(columns, map(cell, row), strict=True)), texts=row)
 
 
 def _unreadable(name: str, line: int, error: csv.Error) -> ReadError:

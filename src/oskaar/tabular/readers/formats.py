@@ -40,7 +40,7 @@ _LINES: dict[str, Callable[[str, Iterator[str], int, str | None], Table]] = {
 }
 
 
-def read(
+def read_table(
     path: str | Path,
     format: str | None = None,
     encoding: str = "utf-8",
@@ -62,7 +62,7 @@ def read(
         return read_directory(
             Path(path),
             lambda part: bool(format or _by_name(part)),
-            lambda part: read(part, format, encoding, max_line, decimal),
+            lambda part: read_table(part, format, encoding, max_line, decimal),
         )
     source = Source(path, encoding, max_line)
     format = format or _by_name(path)
