@@ -162,7 +162,7 @@ def keyed(session, keys, rows, cores):
         return total
 
     def steps():
-        stream = KeyedStream(learner, Columns(tuple(NAMES), "y"), ("key",), "at")
+        stream = KeyedStream(learner, Columns(tuple(NAMES), "y"), ("key",), "at", type="bigint")
         return [stream.step(stream.fresh(), part, (key,))[1] for key, part in frame.groupby("key")]
 
     spark()

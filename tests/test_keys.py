@@ -1,11 +1,13 @@
 """The stream of one key, without Spark: rows in order, late labels, limits in time, bad rows, state."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from oskaar import OSKAAR, features, losses
-from oskaar.spark.columns import Columns, allowed, plain, type_of
+from oskaar.spark.columns import ABSENT, Columns, allowed, answer_type, cell_of, plain, type_of
 from oskaar.spark.keys import KeyedStream, KeyState
 
 LEARNER = OSKAAR(losses.ZeroOne(["up", "down"]), features=features.LinearMap(2))
@@ -157,6 +159,11 @@ def test_a_state_of_other_settings_is_refused():
     with pytest.raises(ValueError, match=r"state of key 'k' was made with other settings.*new checkpointLocation"):
         other.restored(data, "k")
     assert isinstance(s.restored(data, "k"), KeyState)
+    wider = OSKAAR(losses.ZeroOne(["up", "down"]), features=features.LinearMap(2), lam=2.0)
+    hashed = OSKAAR(losses.ZeroOne(["up", "down"]), features=features.Hashing(8))
+    for learner, why in ((wider, "lam"), (hashed, "learner.features is LinearMap")):
+        with pytest.raises(ValueError, match=rf"state of key 'k' was made with other settings.*{why}"):
+            stream(learner).restored(data, "k")
 
 
 def test_timestamps_and_cells():
@@ -173,9 +180,120 @@ def test_timestamps_and_cells():
     rows = Columns("x", "y", frozenset)
     cells = pd.DataFrame({"x": [np.array([1.0]), {"a": 1.0}, [("a", 2.0)]], "y": [np.array([1, 2]), None, [0]]})
     assert rows.rows(cells)[1:] == [{"a": 1.0}, {"a": 2.0}]
-    assert rows.labels(cells) == [frozenset({1, 2}), None, frozenset({0})]
+    assert rows.labels(cells.y) == [frozenset({1, 2}), None, frozenset({0})]
     assert allowed(LEARNER) == []
     assert allowed(OSKAAR(Own())) == [__name__]
+
+
+def test_tickets_that_keys_give():
+    """A question gets a ticket, with which its label comes; a key that was forgotten gives no ticket twice."""
+    frame, s = table(4).assign(id=None), stream(id="id", tickets=True, expire=50.0)
+    out, state = s.step(s.fresh(), frame.assign(y=None), ("k",))
+    assert out["id"].tolist() == ["0.0-0", "1.0-1", "2.0-2", "3.0-3"]
+    told = frame.assign(a=np.nan, b=np.nan, at=9.0, id=out["id"])
+    said, state = s.step(s.restored(state.to_bytes(s.settings), "k"), told, ("k",))
+    assert (said.error.isna().all(), state.learner.rounds, state.open) == (True, 4, {})
+    assert said.answer.tolist() == out.answer.tolist()
+    again, state = s.step(state, frame.assign(y=None, at=99.0), ("k",))
+    assert not set(again["id"]) & set(out["id"])
+    bad, state = s.step(state, pd.concat([told, frame.assign(y=None, id="own")]).assign(at=99.0), ("k",))
+    assert bad.error[:4].str.contains("no question with id = ").all()
+    assert bad.error[4:].str.contains("gets its id and brings none, got 'own'").all()
+
+
+def test_keys_start_with_what_the_learner_has_learned():
+    frame = table(30)
+    known = LEARNER.like_new().partial_fit(frame[["a", "b"]].to_numpy(), frame.y)
+    before, s = known.to_bytes(), stream(known)
+    out, state = s.step(s.fresh(), frame, ("k",))
+    assert out.answer.tolist()[0] == known.predict_one(frame[["a", "b"]].to_numpy()[0])
+    assert (state.learner.rounds, known.to_bytes()) == (60, before)
+
+
+class Fails(losses.ZeroOne):
+    """A loss of one's own that has a mistake."""
+
+    def check(self, y):
+        if y == "up" and self.fails:
+            return {}["nothing here"]
+        return super().check(y)
+
+    def __init__(self):
+        super().__init__(["up", "down"])
+        self.fails = True
+
+
+def test_a_mistake_in_code_of_the_users_is_the_reason_of_its_row():
+    frame, s = table(12), stream(OSKAAR(Fails(), features=features.LinearMap(2)), id="id")
+    out, state = s.step(s.fresh(), frame, ("k",))
+    assert (out.error.notna() == (frame.y == "up")).all()
+    assert out.error.dropna().iloc[0].startswith("key 'k': y in column 'y': KeyError: 'nothing here'")
+    assert state.learner.rounds == (frame.y == "down").sum()
+    late = frame.assign(id=frame.id + 100, at=50.0)
+    _, state = s.step(state, late.assign(y=None), ("k",))
+    told, state = s.step(state, late.assign(a=np.nan, b=np.nan), ("k",))
+    assert (told.error.notna() == (frame.y == "up")).all()
+    assert len(state.open) == (frame.y == "up").sum()
+
+
+@pytest.mark.parametrize("warm", [0, 6])
+def test_a_round_that_is_refused_in_the_middle_of_a_chunk(warm):
+    """All rows pass the first look; one is refused when its turn comes, by itself."""
+    frame, s = table(30), stream()
+    frame.loc[20, "a"] = 1e9  # lam is too small for it
+    _, state = s.step(s.fresh(), frame[:warm], ("k",))
+    out, state = s.step(state, frame[warm:], ("k",))
+    assert out.error.notna().sum() == 1
+    good = frame.drop(20)
+    assert out.answer.drop(20 - warm).tolist() == [z for z, _ in loop(LEARNER, good)][warm:]
+    assert state.learner.rounds == 29
+
+
+def test_cells_that_do_not_fit_are_told():
+    s = stream(type="bigint")
+    out, state = s.step(s.fresh(), table(3), ("k",))
+    assert out.error.str.contains("does not fit into a column of bigint: pass another type=").all()
+    assert (out.answer.isna().all(), out.loss.notna().all(), state.learner.rounds) == (True, True, 3)
+    fits = [
+        ("double", np.array([0.5]), 0.5),
+        ("int", 3.0, 3),
+        ("string", 3, "3"),
+        ("boolean", 1, True),
+        ("array<array<int>>", [(1, 2), ()], [[1, 2], []]),
+        ("date", None, None),
+    ]
+    for kind, z, cell in fits:
+        assert cell_of(kind)(z) == cell
+    for kind, z in (("int", 0.5), ("int", "3"), ("array<int>", 3), ("string", [1, 2]), ("boolean", 2)):
+        with pytest.raises(ValueError, match="does not fit"):
+            cell_of(kind)(z)
+
+
+def test_types_of_answers():
+    def kind(loss, *labels):
+        return answer_type(OSKAAR(loss, features=features.LinearMap(1)), *labels)
+
+    assert (
+        kind(losses.Squared(), "int") == kind(losses.Squared(), "decimal(9,2)") == kind(losses.Squared()) == "double"
+    )
+    assert kind(losses.Squared(), "array<double>") == kind(losses.Squared(2), "array<int>") == "array<double>"
+    assert (
+        kind(losses.ZeroOne(), "int") == kind(losses.ZeroOne(), "int", str) == kind(losses.Ordinal(), "int") == "int"
+    )
+    assert kind(losses.ZeroOne([0, 1]), "string", int) == "bigint"
+    assert kind(losses.F1(), "array<int>", frozenset) == "array<int>"
+
+
+def test_numbers_that_pandas_holds_as_objects():
+    """Booleans with nulls and decimals are numbers in every batch; null stands for itself in whole numbers."""
+    frame = pd.DataFrame({"a": [True, None], "b": [Decimal("1.5"), Decimal("2")]})
+    np.testing.assert_array_equal(Columns(("a", "b")).rows(frame), [[1.0, 1.5], [np.nan, 2.0]])
+    texts = Columns(("a", "word"), texts=("word",))
+    rows = texts.rows(frame.assign(word=["u", None]))
+    assert rows[0] == {"a": 1.0, "word": "u"}
+    assert texts.given(rows) == [True, False]
+    assert Columns("x").given([None, [1.0]]) == [False, True]
+    assert Columns(("a",), "y").labels([ABSENT, 3, Decimal("0.5"), float("nan")]) == [None, 3, 0.5, None]
 
 
 class Own(losses.ZeroOne):

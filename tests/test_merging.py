@@ -576,6 +576,20 @@ def test_bad_batches_change_nothing():
         learner.learn_batch([[1.0]], [0])
 
 
+def test_a_batch_answered_by_a_model_with_a_schema():
+    """Losses are those of the model's answers, for every kind of map that is agreed on."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2)) * [1.0, 50.0]
+    ys = ["up" if x[0] > 0 else "down" for x in X]
+    dicts = [{"a": float(a), "word": "u" if b > 0 else "v"} for a, b in X]
+    for rows in (X, dicts):
+        start = OSKAAR(losses.ZeroOne(), budget=8).prepared(rows[:20])
+        before = copy.deepcopy(start).learn_batch(rows[:30], ys[:30])
+        after = start.like_new().learn_batch(rows[30:], ys[30:], answered_by=before)
+        assert after.total_loss == -30 * before.score(rows[30:], ys[30:])
+        assert (after.rounds, after.unanswered) == (30, 0)
+
+
 def test_merges_in_threads():
     """Two learners may be merged into each other at once: no lock waits for the other."""
     pair = [OSKAAR(losses.ZeroOne(2), features=features.LinearMap(1)).partial_fit([[0.0]], [i]) for i in (0, 1)]

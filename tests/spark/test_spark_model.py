@@ -84,17 +84,68 @@ def test_arrays_sets_and_bad_rows(spark):
     assert answers[answers.why.isna()].answer.map(list).tolist()[0] == sorted(one.predict_one([0.0, 1.0]))
 
 
-def test_what_cannot_be_fitted(spark):
-    from oskaar.spark import fit
+def test_maps_rounds_of_parts_and_rows_that_no_map_takes(spark):
+    from oskaar.spark import fit, predict
+
+    good = [({"u": 1.0, "v": float(i)}, "p" if i < 4 else "q") for i in range(8)]
+    df = spark.createDataFrame([*good, (None, "p"), ({"u": float("inf")}, "p")], "x map<string,double>, y string")
+    learner = OSKAAR(losses.ZeroOne(), budget=8, lam=0.1)
+    model = fit(df, learner, x="x", y="y", skip_bad=True)
+    assert model.rounds == 8
+    why = predict(df, model, x="x", errors="why").where("why is not null").collect()
+    assert len(why) == 2
+    with pytest.raises(ValueError, match="2 rows cannot be learned, such as one with x in column 'x'"):
+        fit(df, learner, x="x", y="y")
+    with pytest.raises(ValueError, match="none that can be read"):
+        fit(df.where("x is null"), learner, x="x", y="y")
+    parts = [([[1.0, 2.0], [0.0, 1.0]], ["a", "b"])] * 4 + [([[1.0, 2.0]], ["a", "b"])]
+    df = spark.createDataFrame(parts, "x array<array<double>>, y array<string>")
+    model = fit(df, OSKAAR(losses.Sequence("ab"), features=features.LinearMap(2)), x="x", y="y", skip_bad=True)
+    assert (model.rounds, predict(df, model, x="x").first().answer) == (4, ["a", "b"])
+    huge = spark.createDataFrame([(float(i), "p") for i in range(20)] + [(1e9, "q")], "a double, y string")
+    model = fit(huge, OSKAAR(losses.ZeroOne(), features=features.LinearMap(1)), x="a", y="y", skip_bad=True)
+    assert (model.rounds, list(model.space.positions)) == (20, ["p"])
+
+
+def test_answers_leave_the_other_columns_alone(spark):
+    """Large whole numbers beside nulls, and the hour that a time zone has twice."""
+    from oskaar.spark import fit, predict
+
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        df = spark.range(8).selectExpr(
+            "timestamp_seconds(1761433200 + id * 1200) at", "if(id % 2 = 0, id + 9007199254740993, null) large",
+            "cast(id as decimal(9, 2)) a", "array(id, null) many", "named_struct('u', id) inside", "id > 3 flag",
+        )  # fmt: skip
+        model = fit(
+            df, OSKAAR(losses.ZeroOne(), features=features.LinearMap(2)), x=["a", "flag"], y="large", skip_bad=True
+        )
+        assert sorted(model.space.positions) == [2**53 + i for i in (1, 3, 5, 7)]
+        out = predict(df, model, x=["a", "flag"])
+        assert out.drop("answer").collect() == df.collect()
+        instants = "unix_seconds(at)"
+        assert out.selectExpr(instants).collect() == df.selectExpr(instants).collect()
+        assert {row.answer for row in out.collect()} <= set(model.space.positions)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    with pytest.raises(ValueError, match="flag is there already"):
+        predict(df, model, x=["a", "flag"], into="flag")
+
+
+def test_what_cannot_be_fitted(spark, tmp_path):
+    from oskaar.spark import Batches, fit
 
     df = spark.createDataFrame([(1.0, "a")], "x double, y string")
     for learner, reason in (
         (OSKAAR(losses.ZeroOne("ab")), "whose rows are sums"),
         (OSKAAR(losses.ZeroOne("ab"), features=FOURIER, shifted=True), "shifted=False"),
         (Ensemble(losses.ZeroOne("ab")), "OSKAAR on features"),
+        ("a model", "OSKAAR on features"),
     ):
         with pytest.raises(ValueError, match=reason):
             fit(df, learner, x=["x"], y="y")
+        with pytest.raises(ValueError, match=reason):
+            Batches(learner, tmp_path / "none", x=["x"], y="y")
     with pytest.raises(ValueError, match="'z'"):
         fit(df, OSKAAR(losses.ZeroOne("ab"), features=FOURIER), x=["z"], y="y")
     empty = fit(df.where("x > 5"), OSKAAR(losses.ZeroOne("ab"), features=FOURIER), x=["x"], y="y")

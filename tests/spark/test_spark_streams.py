@@ -2,6 +2,8 @@
 
 import copy
 import json
+import os
+import time
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,9 @@ def write(folder, frame, number):
     records = json.loads(frame.assign(at=frame["at"].astype(str)).to_json(orient="records"))
     lines = "\n".join(json.dumps({k: v for k, v in row.items() if v is not None}) for row in records)
     (folder / f".{number:03d}").write_text(lines)
+    os.utime(
+        folder / f".{number:03d}", (1_790_000_000 + number,) * 2
+    )  # Spark reads files in the order of their times
     (folder / f".{number:03d}").rename(folder / f"{number:03d}.json")
 
 
@@ -119,8 +124,13 @@ def test_batches_are_answered_before_they_are_learned_and_learned_once(spark, tm
     twice = spark.read.parquet(str(tmp_path / "broken" / "answers")).toPandas()
     both = [one.sort_values("id", ignore_index=True) for one in (answers, twice)]
     pd.testing.assert_frame_equal(*both)
-    with pytest.raises(ValueError, match="use another folder"):
-        Batches(OSKAAR(losses.ZeroOne("ab"), features=features.LinearMap(2)), tmp_path / "whole", x=["a"], y="y")
+    for other, x, reason in (
+        (OSKAAR(losses.ZeroOne("ab"), features=features.LinearMap(2), lam=0.1), ["a", "b"], "learner.loss"),
+        (OSKAAR(losses.ZeroOne(), features=features.LinearMap(2), lam=0.2), ["a", "b"], "learner.lam"),
+        (learner, ["b", "a"], "columns.x.0 is 'a' in one and 'b' in the other"),
+    ):
+        with pytest.raises(ValueError, match=rf"made with other settings: .*{reason}.*Use another folder"):
+            Batches(other, tmp_path / "whole", x=x, y="y")
 
 
 def test_an_old_checkpoint_of_other_columns_is_refused(spark, tmp_path):
@@ -135,5 +145,53 @@ def test_an_old_checkpoint_of_other_columns_is_refused(spark, tmp_path):
 
     run(["a", "b"])
     write(source, table(9, ["p"], seed=1), 1)
+    same, learner = learner, OSKAAR(losses.ZeroOne(["up", "down"]), features=features.Hashing(8))
+    with pytest.raises(Exception, match=r"state of key \('p',\) was made with other settings: the learner.features"):
+        run(["a", "b"])
+    learner = same
     with pytest.raises(Exception, match=r"state of key \('p',\) was made with other settings"):
         run(["b", "a"])
+
+
+def test_batches_agree_on_a_map_and_tell_of_bad_rows(spark, tmp_path):
+    """The first batch has nothing to agree on, the second has; rows that cannot be learned are no end."""
+    from oskaar.spark import Batches
+
+    frame = table(40, ["p"])
+    learner = OSKAAR(losses.ZeroOne(["up", "down"]), budget=6, lam=0.1)
+    write(tmp_path / "in", frame[:2].assign(a=np.nan, b=np.nan), 0)
+    write(tmp_path / "in", frame[2:20], 1)
+    bad = frame[20:23].assign(y=["sideways", None, "up"])
+    write(tmp_path / "in", pd.concat([bad, frame[23:]]), 2)
+    batches = Batches(learner, tmp_path / "out", x=["a", "b"], y="y")
+    finish(read_stream(spark, tmp_path / "in").writeStream.foreachBatch(batches), tmp_path / "checkpoint")
+    answers = spark.read.parquet(str(tmp_path / "out" / "answers")).toPandas().set_index("id").sort_index()
+    assert answers.error[:2].str.startswith("no row up to this batch can be read").all()
+    assert answers.error[20].startswith("y in column 'y': unknown class 'sideways'")
+    assert answers.error.notna().sum() == 3
+    assert answers.answer[2:].notna().all()
+    learned = answers[answers.error.isna() & answers.y.notna()]
+    assert batches.model.rounds == len(learned) == 36
+    assert batches.model.total_loss == (learned.answer != learned.y).sum()
+
+
+def test_idle_keys_leave_the_store(spark, tmp_path):
+    from oskaar.spark import keyed
+
+    learner = OSKAAR(losses.ZeroOne(["up", "down"]), features=features.LinearMap(2))
+    frame = table(6, ["p"])
+
+    def run(part, number):
+        write(tmp_path / "in", part, number)
+        df = read_stream(spark, tmp_path / "in")
+        out = keyed(df, learner, key="shop", x=["a", "b"], y="y", time="at", expire="1 second", delay="1 second")
+        finish(out.writeStream.format("parquet").option("path", str(tmp_path / "out")), tmp_path / "checkpoint")
+        held = spark.read.format("statestore").option("path", str(tmp_path / "checkpoint"))
+        return {row[0] for row in held.option("stateVarName", "stream").load().selectExpr("key.shop").collect()}
+
+    assert run(pd.concat([frame, frame.assign(shop="q"), frame[:1].assign(shop=None)]), 0) == {"p", "q"}
+    time.sleep(1.5)
+    assert run(frame[:1].assign(shop="q"), 1) == {"q"}
+    out = spark.read.parquet(str(tmp_path / "out")).toPandas()
+    assert out[out.shop.isna()].error.str.startswith("the key in column 'shop' is null").all()
+    assert out.error.isna().sum() == 13  # q was forgotten, so that no row of it is late

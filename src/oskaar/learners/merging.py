@@ -106,6 +106,7 @@ def learn_batch(learner: Any, xs: Any, ys: Any, jobs: int, answered_by: Any) -> 
 def judged(learner: Any, xs: Any, ys: Any) -> Rounds:
     """What it costs to answer rounds from the present state, all from the same one; nothing is learned."""
     block, ends, labels = learner._checked(xs, ys)
+    block = learner._inputs.part(block, 0, block.n)
     G = learner._estimator.each(block, ends, learner._space)
     known = Labels(learner.loss, learner._space, labels, ends)
     known.spaces = [learner._space, *[known.space] * len(labels)]  # no answer knows any of these labels

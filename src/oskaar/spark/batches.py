@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+from oskaar.alike import difference
 from oskaar.learners.oskaar import OSKAAR
 from oskaar.learners.saving import load
-from oskaar.spark.columns import Columns, allowed
-from oskaar.spark.model import agreed, answered, shards
+from oskaar.spark.columns import Columns, allowed, answer_type
+from oskaar.spark.keys import unlike
+from oskaar.spark.model import agreed, answered, require_mergeable, shards
 from oskaar.spark.session import set_up
 
 KEPT = 2
 """So many models are kept: that of the last batch, and the one before."""
+
+NOTHING = "no row up to this batch can be read, so that there is no feature map to learn with: x in columns "
 
 
 class Batches:
@@ -34,31 +39,54 @@ class Batches:
     def __init__(
         self, learner: OSKAAR, folder: Any, x: Any, y: str, label: Any = None, type: str | None = None
     ) -> None:
+        require_mergeable(learner, "oskaar.spark.Batches")
         self.folder, self.x, self.y, self.label, self.type = Path(folder), x, y, label, type
         (self.folder / "models").mkdir(parents=True, exist_ok=True)
         self._allow = allowed(learner)
+        self._settle(learner)
         self.batch, self.model = -1, learner
         for number, path in self._files()[-1:]:
             self.batch, self.model = number, load(path, self._allow)
-            if type_name(self.model) != type_name(learner) or repr(self.model.loss) != repr(learner.loss):
-                raise ValueError(f"{path} holds {self.model!r}, not {learner!r}: use another folder.")
+
+    def _settle(self, learner: OSKAAR) -> None:
+        """Write down what the folder is made with, or refuse a folder that was made with something else."""
+        start, names = self.folder / "start.oskaar", self.folder / "columns.json"
+        columns = {"x": [self.x] if isinstance(self.x, str) else list(self.x), "y": self.y}
+        if names.exists():
+            found = json.loads(names.read_text())
+            differs = unlike(load(start, self._allow), learner) or difference(found, columns, "columns")
+            if differs:
+                raise ValueError(
+                    f"{self.folder} was made with other settings: {differs}. Use another folder, with a new "
+                    "checkpointLocation, or the old columns and learner."
+                )
+            return
+        learner.like_new().save(start)
+        names.write_text(json.dumps(columns))
 
     def __call__(self, df: Any, batch: int) -> None:
         """Answer and learn one batch."""
         if batch <= self.batch:
             return
+        from pyspark.sql import functions as F
+
         set_up(df.sparkSession)
         df = df.persist()
         try:
             columns = Columns.of(df, self.x, self.y, self.label)
-            if self.model.rounds == 0 and not df.isEmpty():
-                self.model = agreed(df, self.model, columns)
-            kind = self.type or dict(df.dtypes)[self.y]
-            answers = answered(df, columns, self.model, "answer", kind, "error")
+            start = agreed(df, self.model, columns)
+            model = self.model if start is None else start
+            kind = self.type or answer_type(model.like_new(), dict(df.dtypes)[self.y], self.label)
+            answers = answered(df, columns, model, "answer", kind, "error")
+            if start is None:
+                answers = answers.withColumn(
+                    "error", F.when(F.col(f"`{self.y}`").isNotNull(), F.lit(NOTHING + f"{columns.names}."))
+                )
             answers.write.mode("overwrite").parquet(str(self.folder / "answers" / f"batch={batch}"))
-            labelled = df.where(df[self.y].isNotNull())
-            found = shards(labelled, columns, self.model.like_new(), skip_bad=True, before=self.model)
-            model = OSKAAR.merged([self.model, *found])
+            if start is not None:
+                labelled = df.where(df[self.y].isNotNull())
+                found = shards(labelled, columns, model.like_new(), skip_bad=True, before=model)
+                model = OSKAAR.merged([model, *found])
         finally:
             df.unpersist()
         model.save(self.folder / "models" / f"{batch:09d}.oskaar")
@@ -70,8 +98,3 @@ class Batches:
         """The models there are, by the number of their batch."""
         paths = (self.folder / "models").glob("*.oskaar")
         return sorted((int(path.stem), path) for path in paths if re.fullmatch(r"\d+", path.stem))
-
-
-def type_name(learner: Any) -> str:
-    """The class of a learner."""
-    return type(learner).__qualname__

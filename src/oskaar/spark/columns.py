@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from oskaar.learners.learner import OnlineLearner
 from oskaar.requirements import shorten
+
+ABSENT = -(2**63)
+"""What stands for null in a column of whole numbers: pandas would make floats of all of them, and round the large."""
+
+WHOLE = ("tinyint", "smallint", "int", "bigint")
+NUMBERS = (*WHOLE, "float", "double", "boolean", "decimal")
 
 
 @dataclass(frozen=True)
@@ -20,20 +27,32 @@ class Columns:
     x: names of columns of numbers, which make dense rows, or with text among them dict rows; or the name of one
         column of arrays (rows, or blocks of rows) or maps (dict rows). y: the name of the column of labels; arrays
         are tuples. label: a function from what is in that column to a label, `frozenset` for sets of label indices.
+    texts: those columns of x that hold text.
     """
 
     x: str | tuple[str, ...]
     y: str | None = None
     label: Callable[[Any], Any] | None = None
+    texts: tuple[str, ...] = ()
 
     @staticmethod
     def of(df: Any, x: Any, y: str | None = None, label: Any = None) -> Columns:
         """Columns that a frame has."""
-        names = (x,) if isinstance(x, str) else tuple(x)
+        names, types = (x,) if isinstance(x, str) else tuple(x), dict(df.dtypes)
         missing = [name for name in (*names, *([] if y is None else [y])) if name not in df.columns]
         if not names or missing:
             raise ValueError(f"x and y must be columns, {missing or 'x'} is not there: {', '.join(df.columns)}.")
-        return Columns(x if isinstance(x, str) else names, y, label)
+        if y in names:
+            raise ValueError(f"the label y = {y!r} must not be a column of x: an answer would see it.")
+        if isinstance(x, str) and types[x].startswith(("array", "map")):
+            return Columns(x, y, label)
+        for name in names:
+            if types[name] != "string" and not types[name].startswith(NUMBERS):
+                raise ValueError(
+                    f"columns of x must hold numbers or text, or x must be one column of arrays or maps: {name!r} is "
+                    f"{types[name]}."
+                )
+        return Columns(names, y, label, tuple(name for name in names if types[name] == "string"))
 
     @property
     def names(self) -> list[str]:
@@ -44,18 +63,26 @@ class Columns:
         """x of each row of a pandas frame."""
         if isinstance(self.x, str):
             return [_cell(value) for value in frame[self.x]]
-        part = frame[list(self.x)]
-        if all(dtype.kind in "biuf" for dtype in part.dtypes):
-            return part.to_numpy(dtype=float)
-        return part.to_dict("records")
+        numbers = [name for name in self.x if name not in self.texts]
+        X = np.empty((len(frame), len(numbers)))
+        for j, name in enumerate(numbers):  # a column of objects is one of booleans with nulls, or of decimals
+            column = frame[name].to_numpy()
+            X[:, j] = frame[name].to_numpy(dtype=float, na_value=np.nan) if column.dtype == object else column
+        if not self.texts:
+            return X
+        parts = dict(zip(numbers, X.T.tolist(), strict=True)) | {name: frame[name].tolist() for name in self.texts}
+        cells = zip(*(parts[name] for name in self.x), strict=True)
+        return [dict(zip(self.x, row, strict=True)) for row in cells]
 
-    def given(self, frame: Any) -> Any:
-        """Whether each row has an x at all."""
-        return frame[self.names].notna().any(axis=1).to_numpy()
+    def given(self, xs: Any) -> list[bool]:
+        """Whether each of these rows has an x at all."""
+        if isinstance(xs, np.ndarray):
+            return [bool(row) for row in np.atleast_1d((~np.isnan(xs)).any(axis=1))]
+        return [any(not _missing(cell) for cell in (x.values() if self.texts else [x])) for x in xs]
 
-    def labels(self, frame: Any) -> list[Any]:
-        """y of each row, None where there is none."""
-        return [None if _missing(value) else self._label(value) for value in frame[self.y]]
+    def labels(self, values: Iterable[Any]) -> list[Any]:
+        """The labels in some cells of y, None where there is none."""
+        return [None if _missing(value) else self._label(value) for value in values]
 
     def _label(self, value: Any) -> Any:
         value = _plain(value)
@@ -87,25 +114,25 @@ class Read:
     bad: dict[int, str]
 
 
-def read(columns: Columns, learner: OnlineLearner, xs: Any, ys: list[Any]) -> Read:
-    """All rounds at once where they are good, else one by one."""
+def read(columns: Columns, learner: OnlineLearner, xs: Any, ys: list[Any] | None) -> Read:
+    """All rounds at once where they are good, else one by one. ys: None where only x is read."""
     try:
-        if not any(isinstance(y, Unreadable) for y in ys):
+        if ys is not None and not any(isinstance(y, Unreadable) for y in ys):
             learner._checked(xs, ys)
             return Read(xs, ys, list(range(len(ys))), {})
-    except (ValueError, TypeError, OverflowError):
+    except Exception:  # of code of the user's, too: it is the reason of its row
         pass
     bad: dict[int, str] = {}
     probe = learner
-    for i, (x, y) in enumerate(zip(xs, ys, strict=True)):
-        why = wrong(columns, probe, x, y)
+    for i, x in enumerate(xs):
+        why = _wrong_x(columns, probe, x) if ys is None else wrong(columns, probe, x, ys[i])
         if why:
             bad[i] = why
         elif probe._inputs.store is None:  # the first row says what the others must look like
             probe = copy.deepcopy(learner)
             probe._inputs.append(probe._inputs.parse(x))
-    good = [i for i in range(len(ys)) if i not in bad]
-    return Read([xs[i] for i in good], [ys[i] for i in good], good, bad)
+    good = [i for i in range(len(xs)) if i not in bad]
+    return Read([xs[i] for i in good], [] if ys is None else [ys[i] for i in good], good, bad)
 
 
 def wrong(columns: Columns, learner: OnlineLearner, x: Any, y: Any) -> str | None:
@@ -114,16 +141,28 @@ def wrong(columns: Columns, learner: OnlineLearner, x: Any, y: Any) -> str | Non
         return f"y in column {columns.y!r} is null: there is nothing to learn."
     if isinstance(y, Unreadable):
         return columns.told("y", y.why)
-    for what, check in (("x", lambda: learner.estimate(x)), ("y", lambda: learner.loss.check(y))):
-        try:
-            check()
-        except (ValueError, TypeError, OverflowError) as error:
-            return columns.told(what, error)
+    why = _wrong_x(columns, learner, x)
+    if why is not None:
+        return why
     try:
         learner._checked([x], [y])
-    except (ValueError, TypeError, OverflowError) as error:
-        return columns.told("y", error)
+    except Exception as error:  # of a loss of the user's, too
+        return columns.told("y", why_of(error))
     return None
+
+
+def _wrong_x(columns: Columns, learner: OnlineLearner, x: Any) -> str | None:
+    try:
+        learner.estimate(x)
+    except Exception as error:  # of a kernel of the user's, too
+        return columns.told("x", why_of(error))
+    return None
+
+
+def why_of(error: Exception) -> str:
+    """What an error says, with its class where that is none of those that oskaar's own refusals have."""
+    own = isinstance(error, (ValueError, TypeError, OverflowError, MemoryError))
+    return str(error) if own else f"{type(error).__name__}: {error}"
 
 
 def plain(z: Any) -> Any:
@@ -150,6 +189,57 @@ def type_of(z: Any) -> str:
     return kinds[type(z)]
 
 
+def answer_type(learner: Any, labels: str | None = None, label: Any = None) -> str:
+    """The type of a learner's answers, where that of its labels is known, and the function that reads them.
+
+    Numbers that are estimated are doubles, whatever the labels are; a vector of one number is that number.
+    """
+    labels = "double" if labels is not None and labels.startswith("decimal") else labels
+    z = plain(learner.space.decode_rounds(np.zeros((1, learner.space.p)), [1])[0])
+    if isinstance(z, list) and getattr(learner.loss, "dim", None) == 1 and not (labels or "").startswith("array"):
+        (z,) = z
+    estimated = isinstance(z, float) or (isinstance(z, list) and any(isinstance(one, float) for one in z))
+    if labels is not None and (z is None or z == [] or not (estimated or label)):
+        return labels
+    return type_of(z)
+
+
+def cell_of(kind: str) -> Callable[[Any], Any]:
+    """A function from answers to cells of a column of this type; it refuses what does not fit.
+
+    >>> cell_of("double")([0.5]), cell_of("array<int>")(frozenset({2, 1})), cell_of("string")(None)
+    (0.5, [1, 2], None)
+    """
+    if kind.startswith("array<"):
+        one = cell_of(kind[6:-1])
+
+        def many(z: Any) -> Any:
+            z = plain(z)
+            if z is not None and not isinstance(z, list):
+                raise ValueError(_no_cell(z, kind))
+            return None if z is None else [one(item) for item in z]
+
+        return many
+    make = {"string": str, "double": float, "float": float, "boolean": bool} | dict.fromkeys(WHOLE, int)
+    if kind not in make:
+        return plain
+
+    def cell(z: Any) -> Any:
+        if type(z) is make[kind] or z is None:
+            return z
+        z = plain(z)
+        z = z[0] if isinstance(z, list) and len(z) == 1 else z
+        if isinstance(z, (list, dict)) or (kind != "string" and (isinstance(z, str) or make[kind](z) != z)):
+            raise ValueError(_no_cell(z, kind))
+        return make[kind](z)
+
+    return cell
+
+
+def _no_cell(z: Any, kind: str) -> str:
+    return f"the answer {shorten(z)} does not fit into a column of {kind}: pass another type=."
+
+
 def allowed(learner: Any) -> list[str]:
     """The modules, not oskaar's, whose classes the learner is made of: its files may name them."""
     parts = (learner.loss, getattr(learner, "kernel", None), getattr(learner, "features", None), learner)
@@ -159,12 +249,16 @@ def allowed(learner: Any) -> list[str]:
 
 
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, (float, np.floating)) and value != value)
+    if isinstance(value, (int, np.integer)):
+        return bool(value == ABSENT)
+    return value is None or (isinstance(value, (float, np.floating)) and bool(value != value))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, list, tuple)):
         return tuple(_plain(item) for item in value)
+    if isinstance(value, Decimal):
+        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -6,13 +6,11 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from oskaar.learners.merging import require_sums
 from oskaar.learners.oskaar import OSKAAR
 from oskaar.learners.saving import from_bytes
 from oskaar.requirements import require_whole
-from oskaar.spark.columns import Columns, Unreadable, allowed, plain, read, type_of
+from oskaar.spark.columns import Columns, Unreadable, allowed, answer_type, cell_of, read
 from oskaar.spark.session import set_up
 
 FAN_IN = 16
@@ -40,30 +38,52 @@ def fit(
     set_up(df.sparkSession)
     columns = Columns.of(df, x, y, label)
     start = agreed(df, learner, columns, sample)
+    if start is None:
+        raise ValueError(f"there must be rows to learn, columns {columns.names} have none that can be read.")
     states = shards(df, columns, start.like_new(), skip_bad)
     return OSKAAR.merged([start, *states]) if states else copy.deepcopy(start)
 
 
-def agreed(df: Any, learner: OSKAAR, columns: Columns, sample: int = 1000) -> OSKAAR:
-    """The learner itself if its map is fixed, else one with the map of a sample that no partitioning changes."""
-    map = getattr(learner.estimator, "features", None)
-    if learner.rounds or map is None or learner.shifted or (map.fixed and not _text_in(df, columns)):
+def agreed(df: Any, learner: OSKAAR, columns: Columns, sample: int = 1000) -> OSKAAR | None:
+    """The learner itself if its map is fixed, else one with the map of a sample that no partitioning changes.
+
+    None where no row can be read.
+    """
+    require_mergeable(learner, "oskaar.spark.fit")
+    map: Any = getattr(learner.estimator, "features", None)
+    if learner.rounds or (map.fixed and not _text_in(df, columns)):
         require_sums(learner, "oskaar.spark.fit")
         return learner
     from pyspark.sql import functions as F
 
-    rows = df.select(*columns.names).na.drop().orderBy(F.xxhash64(*columns.names), *columns.names)
-    found = rows.limit(require_whole("sample", sample)).toPandas()
-    if not len(found):
-        raise ValueError(f"there must be rows to learn, columns {columns.names} have none without nulls.")
-    return learner.prepared(columns.rows(found))
+    rows = df.select(*(f"`{name}`" for name in columns.names)).na.drop()
+    cells = [F.col(f"`{name}`") for name in columns.names]
+    if isinstance(columns.x, str) and dict(df.dtypes)[columns.x].startswith("map"):  # which have no hash and no order
+        cells = [F.array_sort(F.map_entries(cell)) for cell in cells]
+    rows = rows.orderBy(F.xxhash64(*cells), *cells)
+    found = _readable(columns, learner, columns.rows(rows.limit(require_whole("sample", sample)).toPandas()))
+    return learner.prepared(found) if len(found) else None
+
+
+def require_mergeable(learner: Any, what: str) -> None:
+    """Refuse a learner that is no pair of sums over its rows, and will be none when its map is agreed on."""
+    if not isinstance(learner, OSKAAR) or learner.shifted or getattr(learner.estimator, "features", None) is None:
+        require_sums(learner, what)
+
+
+def _readable(columns: Columns, learner: OSKAAR, xs: Any) -> Any:
+    """The rows of a sample that the learner can read; the others are told of when they are learned."""
+    try:
+        learner.like_new()._inputs.parse_many(xs)
+        return xs
+    except (ValueError, TypeError, OverflowError):
+        rounds = read(columns, learner.like_new(), xs, None)
+        return rounds.xs
 
 
 def _text_in(df: Any, columns: Columns) -> bool:
     """Whether rows are dicts: their names have to be agreed on."""
-    types = dict(df.dtypes)
-    one = isinstance(columns.x, str)
-    return any(types[name].startswith("map") if one else types[name] == "string" for name in columns.names)
+    return bool(columns.texts) or (isinstance(columns.x, str) and dict(df.dtypes)[columns.x].startswith("map"))
 
 
 def shards(df: Any, columns: Columns, start: OSKAAR, skip_bad: bool = False, before: Any = None) -> list[OSKAAR]:
@@ -73,9 +93,10 @@ def shards(df: Any, columns: Columns, start: OSKAAR, skip_bad: bool = False, bef
     """
     allow = allowed(start)
     start.to_bytes()  # what cannot be in a file is refused here, not in a worker
-    parts = df.select(*columns.names, columns.y).mapInPandas(_learned(columns, start, before), STATES)
+    names = (f"`{name}`" for name in (*columns.names, columns.y))
+    parts = df.select(*names).mapInArrow(_learned(columns, start, before), STATES)
     places = min(FAN_IN, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    found = parts.repartition(places).mapInPandas(_merged(allow), STATES).collect()
+    found = parts.repartition(places).mapInArrow(_merged(allow), STATES).collect()
     bad, reason = sum(row.bad for row in found), next((row.reason for row in found if row.reason), None)
     if bad and not skip_bad:
         raise ValueError(f"{bad} rows cannot be learned, such as one with {reason} Mend them, or pass skip_bad=True.")
@@ -85,38 +106,61 @@ def shards(df: Any, columns: Columns, start: OSKAAR, skip_bad: bool = False, bef
 def _learned(columns: Columns, start: OSKAAR, before: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The state of one partition, in one row."""
 
-    def run(frames: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
         learner, bad, reason = copy.deepcopy(start), 0, None
-        for frame in frames:
-            rounds = read(columns, learner, columns.rows(frame), columns.labels(frame))
-            bad += len(rounds.bad)
-            reason = reason or next(iter(rounds.bad.values()), None)
-            learner.learn_batch(rounds.xs, rounds.ys, answered_by=before)
-        yield _frame(learner.to_bytes() if learner.rounds else None, bad, reason)
+        for batch in batches:
+            rounds = read(columns, learner, _rows(columns, batch), _labels(columns, batch))
+            refused = [*rounds.bad.values(), *_learn(columns, learner, rounds.xs, rounds.ys, before)]
+            bad, reason = bad + len(refused), reason or next(iter(refused), None)
+        yield _state(learner.to_bytes() if learner.rounds else None, bad, reason)
 
     return run
+
+
+def _learn(columns: Columns, learner: OSKAAR, xs: Any, ys: list[Any], before: Any) -> list[str]:
+    """Learn rounds; what is wrong with those that are refused, which are found by halves."""
+    try:
+        learner.learn_batch(xs, ys, answered_by=before)
+        return []
+    except (ValueError, TypeError, OverflowError) as error:
+        half = len(ys) // 2
+        if not half:
+            return [columns.told("x", error)]
+    return _learn(columns, learner, xs[:half], ys[:half], before) + _learn(
+        columns, learner, xs[half:], ys[half:], before
+    )
 
 
 def _merged(allow: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The states of one partition as one."""
 
-    def run(frames: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
         states: list[OSKAAR] = []
         bad, reason = 0, None
-        for row in (row for frame in frames for row in frame.itertuples()):
-            bad, reason = bad + int(row.bad), reason or row.reason
-            states += [] if row.state is None else [from_bytes(bytes(row.state), allow)]
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            bad, reason = bad + row["bad"], reason or row["reason"]
+            states += [] if row["state"] is None else [from_bytes(row["state"], allow)]
             if len(states) == FAN_IN:
                 states = [OSKAAR.merged(states)]
-        yield _frame(OSKAAR.merged(states).to_bytes() if states else None, bad, reason)
+        yield _state(OSKAAR.merged(states).to_bytes() if states else None, bad, reason)
 
     return run
 
 
-def _frame(state: bytes | None, bad: int, reason: str | None) -> Any:
-    import pandas as pd
+def _state(state: bytes | None, bad: int, reason: str | None) -> Any:
+    import pyarrow as pa
 
-    return pd.DataFrame({"state": [state], "bad": [bad], "reason": [reason]})
+    return pa.RecordBatch.from_pydict(
+        {"state": pa.array([state], pa.binary()), "bad": [bad], "reason": pa.array([reason], pa.string())}
+    )
+
+
+def _rows(columns: Columns, batch: Any) -> Any:
+    return columns.rows(batch.select(columns.names).to_pandas())
+
+
+def _labels(columns: Columns, batch: Any) -> list[Any]:
+    return columns.labels(batch.column(columns.y).to_pylist())
 
 
 def predict(
@@ -128,37 +172,48 @@ def predict(
     an error, or, where `errors` names a column for it, a null answer with its reason there.
     """
     set_up(df.sparkSession)
-    kind = type or type_of(learner.space.decode_rounds(np.zeros((1, learner.space.p)), [1])[0])
-    return answered(df, Columns.of(df, x), learner, into, kind, errors)
+    return answered(df, Columns.of(df, x), learner, into, type or answer_type(learner), errors)
 
 
 def answered(df: Any, columns: Columns, learner: Any, into: str, kind: str, errors: str | None) -> Any:
     """The frame with answers; with y among the columns, `errors` has what is wrong with labels, too."""
-    more = f", `{errors}` string" if errors else ""
-    schema = f"{_ddl(df)}, `{into}` {kind}{more}"
-    return df.mapInPandas(_answered(columns, learner, into, errors), schema)
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import DataType, StringType, StructType
 
-
-def _ddl(df: Any) -> str:
-    return ", ".join(f"`{name}` {kind}" for name, kind in df.dtypes)
+    taken = [name for name in (into, errors) if name is not None and name in df.columns]
+    if taken or into == errors:
+        raise ValueError(f"answers and errors need new columns, {', '.join(taken) or into} is there already.")
+    cells = StructType(list(df.schema)).add(into, DataType.fromDDL(kind))
+    schema = cells.add(errors, StringType()) if errors else cells
+    return df.mapInArrow(
+        _answered(columns, learner, into, errors, kind, to_arrow_type(DataType.fromDDL(kind))), schema
+    )
 
 
 def _answered(
-    columns: Columns, learner: Any, into: str, errors: str | None
+    columns: Columns, learner: Any, into: str, errors: str | None, kind: str, type: Any
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def run(frames: Iterable[Any]) -> Iterator[Any]:
-        for frame in frames:
-            xs = columns.rows(frame)
+    """Batches with answers; the other columns are what they were, bit for bit."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        cell = cell_of(kind)
+        for batch in batches:
+            xs = _rows(columns, batch)
             try:
                 answers, reasons = learner.predict_many(xs) if len(xs) else [], [None] * len(xs)
-            except (ValueError, TypeError) as error:
+                cells = [cell(z) for z in answers]
+            except (ValueError, TypeError, OverflowError) as error:
                 if errors is None:
                     raise ValueError(columns.told("x", error)) from error
-                answers, reasons = _one_by_one(columns, learner, xs)
-            if errors is not None and columns.y is not None:
-                reasons = _with_labels(columns, learner, columns.labels(frame), reasons)
-            new = {into: _cells([plain(z) for z in answers])} | ({errors: reasons} if errors else {})
-            yield frame.assign(**new)
+                cells, reasons = _one_by_one(columns, learner, xs, cell)
+            new = {into: pa.array(cells, type)}
+            if errors is not None:
+                if columns.y is not None:
+                    reasons = _with_labels(columns, learner, _labels(columns, batch), reasons)
+                new[errors] = pa.array(reasons, pa.string())
+            yield pa.RecordBatch.from_arrays([*batch.columns, *new.values()], [*batch.schema.names, *new])
 
     return run
 
@@ -177,22 +232,14 @@ def _with_labels(columns: Columns, learner: Any, ys: list[Any], reasons: list[An
     return reasons
 
 
-def _one_by_one(columns: Columns, learner: Any, xs: Any) -> tuple[list[Any], list[Any]]:
-    answers: list[Any] = []
+def _one_by_one(columns: Columns, learner: Any, xs: Any, cell: Any) -> tuple[list[Any], list[Any]]:
+    cells: list[Any] = []
     reasons: list[Any] = []
     for x in xs:
         try:
-            answers.append(learner.predict_one(x))
+            cells.append(cell(learner.predict_one(x)))
             reasons.append(None)
-        except (ValueError, TypeError) as error:
-            answers.append(None)
+        except (ValueError, TypeError, OverflowError) as error:
+            cells.append(None)
             reasons.append(columns.told("x", error))
-    return answers, reasons
-
-
-def _cells(values: list[Any]) -> Any:
-    """A column as it is: whole numbers with nulls among them stay whole."""
-    column = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        column[i] = value
-    return column
+    return cells, reasons
