@@ -288,7 +288,7 @@ def test_numbers_that_pandas_holds_as_objects():
     """Booleans with nulls and decimals are numbers in every batch; null stands for itself in whole numbers."""
     frame = pd.DataFrame({"a": [True, None], "b": [Decimal("1.5"), Decimal("2")]})
     np.testing.assert_array_equal(Columns(("a", "b")).rows(frame), [[1.0, 1.5], [np.nan, 2.0]])
-    texts = Columns(("a", "word"), texts=("word",))
+    texts = Columns(("a", "word"), others=("word",))
     rows = texts.rows(frame.assign(word=["u", None]))
     assert rows[0] == {"a": 1.0, "word": "u"}
     assert texts.given(rows) == [True, False]

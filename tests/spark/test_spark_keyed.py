@@ -57,7 +57,7 @@ def test_bad_rows_have_their_reasons(spark):
     assert reasons[0].startswith("key 'p': x in column 'a', 'b': x must be finite, got nan in feature 0")
     assert reasons[1].startswith("key 'q': y in column 'y': unknown class 'sideways'")
     assert reasons[2].startswith("the key in column 'shop' is null")
-    words = df.withColumn("word", df.y).withColumn("list", F.array("a"))
+    words = df.withColumn("word", df.y).withColumn("list", F.array("a")).withColumn("inside", F.struct("a"))
     for settings, reason in (
         ({"time": "word"}, "time must be a column of timestamps, dates or numbers, 'word' is string"),
         ({"id": "list"}, "id must be a column of text, numbers or times, 'list' is array<double>"),
@@ -65,7 +65,8 @@ def test_bad_rows_have_their_reasons(spark):
         ({"id": "word", "ticket": "word"}, "by id or by ticket"),
         ({"id": "shop"}, "columns of their own, shop is two of them"),
         ({"x": ["a", "y"]}, "'y' must not be a column of x"),
-        ({"x": ["at"]}, "'at' is timestamp"),
+        ({"x": ["at"], "time": "at"}, "give x a copy of the column"),
+        ({"x": ["a", "inside"]}, "'inside' is struct"),
         ({"time": "at", "delay": "soon"}, "delay must be a duration >= 0 such as '10 minutes', got 'soon'"),
         ({"time": "at", "expire": 5}, "expire must be a duration"),
         ({"time": "at", "timeout": "-1 days"}, "timeout must be a duration"),
@@ -139,3 +140,33 @@ def test_numbers_as_labels_and_learners_that_know_something(spark):
         assert out.error.isna().all()
         np.testing.assert_allclose(out.answer, expected, atol=1e-10)
     assert known.rounds == 3
+
+
+def test_times_and_tokens_in_x(spark):
+    """Rows of cells that are no numbers: the same in a fit, in answers and for each key."""
+    from oskaar.spark import fit, keyed, predict
+
+    rows = [
+        ("p", i, f"2026-01-0{1 + i % 7} 0{i % 9}:00:00", ["red", "blue"] if i % 2 else ["green"]) for i in range(40)
+    ]
+    df = spark.createDataFrame(rows, "shop string, n int, at string, words array<string>").selectExpr(
+        "shop", "n", "if(n = 5, null, cast(at as timestamp)) seen", "words", "if(words[0] = 'red', 'up', 'down') y"
+    )
+    learner = OSKAAR(losses.ZeroOne(["up", "down"]), budget=16, lam=0.1)
+    model = fit(df, learner, x=["n", "seen", "words"], y="y")
+    answers = predict(df, model, x=["n", "seen", "words"]).toPandas()
+    assert (model.rounds, (answers.answer == answers.y).mean() > 0.9) == (40, True)
+    out = keyed(df, model.like_new(), key="shop", x=["n", "seen", "words"], y="y", time="n").toPandas()
+    cells = [
+        {"n": float(r.n), "seen": pd.Timestamp(r.seen) if r.seen else None, "words": r.words} for r in df.collect()
+    ]
+    assert out.error.isna().all()
+    assert out.answer.tolist() == by_round(model.like_new(), cells, df.toPandas().y)
+
+
+def by_round(learner, rows, ys):
+    found = []
+    for x, y in zip(rows, ys, strict=True):
+        found.append(learner.predict_one(x))
+        learner.learn_one(x, y)
+    return found

@@ -32,8 +32,9 @@ class Batches:
         query = df.writeStream.foreachBatch(Batches(learner, folder, x=["a"], y="y")).option(
             "checkpointLocation", ...).start()
 
-    A row without a label is answered only. A bad row has its reason in the column `error`. `model` is the learner
-    after the last batch: its total_loss is that of the answers that were given before the labels were used.
+    A row without a label is answered only. A bad row has its reason in the column `error`; so has one whose label
+    came before any row from which a map could be agreed on. `model` is the learner after the last batch: its
+    total_loss is that of the answers that were given before the labels were used.
     """
 
     def __init__(
@@ -62,7 +63,9 @@ class Batches:
                 )
             return
         learner.like_new().save(start)
-        names.write_text(json.dumps(columns))
+        part = names.with_suffix(".part")
+        part.write_text(json.dumps(columns))
+        part.replace(names)  # whole, at any moment
 
     def __call__(self, df: Any, batch: int) -> None:
         """Answer and learn one batch."""

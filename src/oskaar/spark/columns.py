@@ -18,22 +18,24 @@ ABSENT = -(2**63)
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*WHOLE, "float", "double", "boolean", "decimal")
+OTHERS = ("string", "timestamp", "date", "array<string>")
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which columns are x and y.
 
-    x: names of columns of numbers, which make dense rows, or with text among them dict rows; or the name of one
-        column of arrays (rows, or blocks of rows) or maps (dict rows). y: the name of the column of labels; arrays
-        are tuples. label: a function from what is in that column to a label, `frozenset` for sets of label indices.
-    texts: those columns of x that hold text.
+    x: names of columns of numbers, which make dense rows, or with text, times or arrays of text among them dict rows;
+        or the name of one column of arrays (rows, or blocks of rows) or maps (dict rows).
+    y: the name of the column of labels; arrays are tuples.
+    label: a function from what is in that column to a label, `frozenset` for sets of label indices.
+    others: those columns of x that hold no numbers.
     """
 
     x: str | tuple[str, ...]
     y: str | None = None
     label: Callable[[Any], Any] | None = None
-    texts: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @staticmethod
     def of(df: Any, x: Any, y: str | None = None, label: Any = None) -> Columns:
@@ -46,13 +48,14 @@ class Columns:
             raise ValueError(f"the label y = {y!r} must not be a column of x: an answer would see it.")
         if isinstance(x, str) and types[x].startswith(("array", "map")):
             return Columns(x, y, label)
-        for name in names:
-            if types[name] != "string" and not types[name].startswith(NUMBERS):
+        others = tuple(name for name in names if not types[name].startswith(NUMBERS))
+        for name in others:
+            if not types[name].startswith(OTHERS):
                 raise ValueError(
-                    f"columns of x must hold numbers or text, or x must be one column of arrays or maps: {name!r} is "
-                    f"{types[name]}."
+                    "columns of x must hold numbers, text, times or arrays of text, or x must be one column of "
+                    f"arrays or maps: {name!r} is {types[name]}."
                 )
-        return Columns(names, y, label, tuple(name for name in names if types[name] == "string"))
+        return Columns(names, y, label, others)
 
     @property
     def names(self) -> list[str]:
@@ -63,14 +66,14 @@ class Columns:
         """x of each row of a pandas frame."""
         if isinstance(self.x, str):
             return [_cell(value) for value in frame[self.x]]
-        numbers = [name for name in self.x if name not in self.texts]
+        numbers = [name for name in self.x if name not in self.others]
         X = np.empty((len(frame), len(numbers)))
         for j, name in enumerate(numbers):  # a column of objects is one of booleans with nulls, or of decimals
             column = frame[name].to_numpy()
             X[:, j] = frame[name].to_numpy(dtype=float, na_value=np.nan) if column.dtype == object else column
-        if not self.texts:
+        if not self.others:
             return X
-        parts = dict(zip(numbers, X.T.tolist(), strict=True)) | {name: frame[name].tolist() for name in self.texts}
+        parts = dict(zip(numbers, X.T.tolist(), strict=True)) | {name: _objects(frame[name]) for name in self.others}
         cells = zip(*(parts[name] for name in self.x), strict=True)
         return [dict(zip(self.x, row, strict=True)) for row in cells]
 
@@ -78,7 +81,7 @@ class Columns:
         """Whether each of these rows has an x at all."""
         if isinstance(xs, np.ndarray):
             return [bool(row) for row in np.atleast_1d((~np.isnan(xs)).any(axis=1))]
-        return [any(not _missing(cell) for cell in (x.values() if self.texts else [x])) for x in xs]
+        return [any(not _missing(cell) for cell in (x.values() if self.others else [x])) for x in xs]
 
     def labels(self, values: Iterable[Any]) -> list[Any]:
         """The labels in some cells of y, None where there is none."""
@@ -246,6 +249,14 @@ def allowed(learner: Any) -> list[str]:
     functions = [value for part in parts for value in getattr(part, "__dict__", {}).values() if callable(value)]
     modules = {getattr(part, "__module__", "") or "" for part in (*map(type, parts), *functions)}
     return sorted(m for m in modules if m and m.split(".")[0] not in ("oskaar", "builtins"))
+
+
+def _objects(column: Any) -> list[Any]:
+    """Cells that are no numbers: times are those of the session's clock, tokens lists."""
+    if column.dtype.kind == "M":
+        wall = column if column.dt.tz is None else column.dt.tz_localize(None)
+        return [None if missing else t for t, missing in zip(wall.tolist(), column.isna(), strict=True)]
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in column]
 
 
 def _missing(value: Any) -> bool:

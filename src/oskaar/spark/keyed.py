@@ -90,6 +90,8 @@ def _require_columns(
     twice = sorted({str(name) for name in once if once.count(name) > 1})
     if twice:
         raise ValueError(f"key, time, id and y must be columns of their own, {', '.join(twice)} is two of them.")
+    if time in columns.others:
+        raise ValueError(f"time = {time!r} orders the rows and cannot be in x, too: give x a copy of the column.")
     taken = sorted({"answer", "loss", "error"} & set(given))
     if taken:
         raise ValueError(f"answer, loss and error are columns of what comes back: rename {', '.join(taken)}.")

@@ -83,7 +83,7 @@ def _readable(columns: Columns, learner: OSKAAR, xs: Any) -> Any:
 
 def _text_in(df: Any, columns: Columns) -> bool:
     """Whether rows are dicts: their names have to be agreed on."""
-    return bool(columns.texts) or (isinstance(columns.x, str) and dict(df.dtypes)[columns.x].startswith("map"))
+    return bool(columns.others) or (isinstance(columns.x, str) and dict(df.dtypes)[columns.x].startswith("map"))
 
 
 def shards(df: Any, columns: Columns, start: OSKAAR, skip_bad: bool = False, before: Any = None) -> list[OSKAAR]:
