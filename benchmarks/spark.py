@@ -3,9 +3,9 @@
     python benchmarks/spark.py [--part keyed model] [--rows 10000000] [--keys 200] [--cores 2]
 
 All ratios are within one run. Times are wall clock, without what Spark needs to start its workers: each job runs once
-before it is timed, and keyed jobs, as the loops beside them, are the fastest of three runs. Beside them stand processor
-times, Java's and those of all workers included, which other work on the machine changes less. The state of a key and
-the bytes reduced do not depend on the machine.
+before it is timed, and keyed jobs, as the loops beside them, are the fastest of three runs. Beside them stand
+processor times, Java's and those of all workers included, which other work on the machine changes less. The state
+of a key and the bytes reduced do not depend on the machine.
 """
 
 import argparse

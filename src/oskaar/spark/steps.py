@@ -50,12 +50,12 @@ class Step:
             self._learn_waiting()
         held = {name: self.frame[name].to_numpy() for name in (*stream.key, stream.time) if name is not None}
         if stream.id is not None:
-            held[stream.id] = np.array(self.ids, dtype=object)
-        held["answer"] = np.empty(len(self.answer), dtype=object)
-        for i, z in enumerate(self.answer):
-            held["answer"][i] = self._cell(i, z)
-        loss = np.array(self.loss, dtype=float)
-        return pd.DataFrame(held | {"loss": loss, "error": np.array(self.error, dtype=object)})
+            held[stream.id] = pd.Series(self.ids, dtype=object)
+        cells = [self._cell(i, z) for i, z in enumerate(self.answer)]
+        held["answer"] = pd.Series(cells, dtype=object)
+        held["loss"] = np.array(self.loss, dtype=float)
+        held["error"] = pd.Series(self.error, dtype=object)
+        return pd.DataFrame(held)
 
     def _cell(self, i: int, z: Any) -> Any:
         try:
