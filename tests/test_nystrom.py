@@ -168,3 +168,28 @@ def test_atoms_count_by_the_weight_of_their_turn(rng, seed):
     after = features.Nystrom(kernel, 100, ridge=0.3, beta=0.4, seed=seed).seen(X)[1]
     atoms, _ = naive.kors(twin, X, 100, 0.3, 0.4, uniforms(seed, 0, len(X)))
     np.testing.assert_array_equal(after.atoms, X[atoms])
+
+
+def test_a_row_that_comes_again_has_the_same_features_bit_for_bit(rng, monkeypatch):
+    """Rows of late labels are remembered, the last few; files and answers are those of a map that forgets."""
+    X = rng.normal(size=(60, 3))
+    made = features.Nystrom(kernels.Gaussian(2.0), 8).seen(X[:30])[1]
+    before = made.__getstate__()
+    for x in [*X, X[2], X[50], X[59]]:
+        Z, same = made.seen(x[None])
+        assert same is made
+        assert Z.tobytes() == made(x[None]).tobytes() == made(x[None].astype(object).astype(float)).tobytes()
+    assert made.seen(X[59:])[0] is Z
+    assert made.__getstate__() == before
+
+    def learned():
+        learner = OSKAAR(losses.ZeroOne("ab"), budget=8)
+        tickets = [learner.ask(x)[0] for x in X]
+        for ticket in tickets:
+            learner.tell(ticket, "ab"[ticket % 2])
+        return learner
+
+    remembering = learned()
+    monkeypatch.setattr("oskaar.features.nystrom.RECENT", 0)
+    assert learned().to_bytes() == remembering.to_bytes()
+    assert remembering.cost().bytes == learned().cost().bytes

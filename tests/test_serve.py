@@ -268,6 +268,21 @@ def test_headers_of_every_answer(server):
         assert "server" not in headers
 
 
+def test_headers_of_rounds(server, stream):
+    """Answers, refusals and batches are data, whatever is in them."""
+    lines = {"content-type": "application/x-ndjson"}
+    sent = [({"x": [0, 0]}, {}), ({"x": "<script>"}, {}), (b'{"x": [0, 0]}', lines), (b"<script>", {})]
+    for body, more in sent:
+        status, found, _ = server.send("POST", f"{stream}/ask", body, more)
+        headers = {name.lower(): value for name, value in found.items()}
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["content-type"].startswith("application/")
+        assert (status == 200) == (b"script" not in (body if isinstance(body, bytes) else str(body).encode()))
+        assert "server" not in headers
+
+
 def test_metrics_and_health(server, stream):
     server.send("POST", f"{stream}/ask", {"x": [0, 0]})
     text = server.send("GET", "/metrics")[2].decode()

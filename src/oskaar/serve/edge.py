@@ -27,6 +27,12 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"geolocation=(), camera=(), microphone=()"),
 ]
+DATA_HEADERS = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+"""Of answers that are JSON: the others say what a page may do."""
 UNEXPECTED = "this should not happen: the log of the service says more."
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
@@ -45,7 +51,7 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, round = time.perf_counter(), 500, self.rounds.path(scope)
 
         async def sending(message: Any) -> None:
             nonlocal status
@@ -55,8 +61,10 @@ class Edge:
             await send(message)
 
         try:
-            app = self.app if self.rounds.path(scope) is None else self.rounds
-            await app(scope, receive, sending)
+            if round is not None:
+                status = await self.rounds(scope, receive, send, *round)
+            else:
+                await self.app(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - started
             route = scope.get("route_name", "other")

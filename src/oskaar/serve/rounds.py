@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from oskaar.serve.edge import UNEXPECTED, Gate, body_of, failed, headers_of
+from oskaar.serve.edge import DATA_HEADERS, UNEXPECTED, Gate, body_of, failed, headers_of
 from oskaar.serve.errors import Refused, ServeError, TooLarge
 from oskaar.serve.operations import KINDS, Answer, Operation, decoded, error_body
 from oskaar.serve.service import Service
@@ -35,22 +35,24 @@ class Rounds:
         found = _PATH.fullmatch(scope["path"]) if scope["method"] == "POST" else None
         return None if found is None else (found[1], found[2])
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request."""
-        name, kind = self.path(scope) or ("", "")
+    async def __call__(self, scope: Any, receive: Any, send: Any, name: str, kind: str) -> int:
+        """Serve one request; the status of its answer."""
         scope["route_name"] = kind
         try:
             status, body, headers = await self._answered(scope, receive, name, kind)
         except ServeError as error:
-            await failed(error)(scope, receive, send)
-            return
+            status, body, headers = _failed(error)
         except ConnectionError:  # the client has gone
-            return
+            return 499
         except Exception:
-            await failed(ServeError(UNEXPECTED))(scope, receive, send)
+            await self._send(send, *_failed(ServeError(UNEXPECTED)))
             raise
-        headers.append((b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send(send, status, body, headers)
+        return status
+
+    async def _send(self, send: Any, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": status, "headers": [*headers, length, *DATA_HEADERS]})
         await send({"type": "http.response.body", "body": body})
 
     async def _answered(self, scope: Any, receive: Any, name: str, kind: str) -> Parts:
@@ -61,7 +63,10 @@ class Rounds:
         if is_lines(headers):
             return await self._batch(stream, kind, key, lines_of(body, self.service.limits.batch))
         content = decoded(kind, body, self.service.limits.width)
-        (answer,) = await stream.submit([Operation(kind, body, key, content=content)])
+        operation = Operation(kind, body, key, content=content)
+        if key is None:
+            return _parts(await stream.put([operation])[0])
+        (answer,) = await stream.submit([operation])
         return _parts(answer)
 
     async def _batch(self, stream: Any, kind: str, key: str | None, lines: list[bytes]) -> Parts:
@@ -105,6 +110,12 @@ def _key(headers: dict[bytes, bytes]) -> str | None:
     return None if found is None else found.decode("latin-1")
 
 
+def _failed(error: ServeError) -> Parts:
+    made = failed(error)
+    headers = [(name, value) for name, value in made.raw_headers if name != b"content-length"]
+    return made.status_code, bytes(made.body), headers
+
+
 def _parts(answer: Answer) -> Parts:
-    more = (b"retry-after", b"5") if answer.status == 503 else (OPERATION, str(answer.seq).encode())
+    more = (b"retry-after", b"5") if answer.status == 503 else (OPERATION, b"%d" % answer.seq)
     return answer.status, answer.body, [JSON, more]

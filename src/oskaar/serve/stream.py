@@ -93,20 +93,27 @@ class Stream:
         answers: list[Answer | asyncio.Future[Answer] | None] = [self._known(o) for o in operations]
         new = [o for o, known in zip(operations, answers, strict=True) if known is None]
         if new:
-            self._require_room(new)
-            for operation in new:
-                operation.future = self.service.loop.create_future()
-                if operation.key is not None:
-                    self._inflight[operation.key] = operation
-            self.waiting += len(new)
-            self.used = time.monotonic()
-            self.service.writer.put([(self, operation) for operation in new])
+            self.put(new)
         waits: list[Any] = [
             o.future if known is None else known for o, known in zip(operations, answers, strict=True)
         ]
         if keys:  # others may wait for the same answer
             waits = [each if isinstance(each, Answer) else asyncio.shield(each) for each in waits]
         return [each if isinstance(each, Answer) else await each for each in waits]
+
+    def put(self, operations: list[Operation]) -> list[asyncio.Future[Answer]]:
+        """Log and apply operations whose keys, if any, are new; their answers to come."""
+        self._require_room(operations)
+        futures = []
+        for operation in operations:
+            operation.future = self.service.loop.create_future()
+            futures.append(operation.future)
+            if operation.key is not None:
+                self._inflight[operation.key] = operation
+        self.waiting += len(operations)
+        self.used = time.monotonic()
+        self.service.writer.put([(self, operation) for operation in operations])
+        return futures
 
     def _known(self, operation: Operation) -> Answer | asyncio.Future[Answer] | None:
         """What was answered, or will be, to an earlier request with the same idempotency key."""

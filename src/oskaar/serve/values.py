@@ -86,4 +86,6 @@ def size(value: Any) -> int:
     """
     if isinstance(value, dict):
         return sum(map(size, value.values()))
-    return sum(map(size, value)) if isinstance(value, list) else 1
+    if not isinstance(value, list):
+        return 1
+    return len(value) if {list, dict}.isdisjoint(map(type, value)) else sum(map(size, value))

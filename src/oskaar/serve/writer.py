@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from oskaar.serve.errors import ServeError, Unavailable
@@ -33,6 +35,10 @@ class Target(Protocol):
         """These operations are not on disk, and will not be."""
 
 
+Entry = tuple[Target, Operation] | tuple["Future[Any]", Change]
+"""An operation of a stream, or a change and where its result goes."""
+
+
 class Writer:
     """Takes operations and other changes in the order in which they come, and commits them together."""
 
@@ -41,50 +47,47 @@ class Writer:
         self.commits = self.operations = self.failures = 0
         self.problem: str | None = None
         """Why the last commit failed; None if it did not."""
-        self._queue: list[tuple[Target, Operation] | tuple[Future[Any], Change]] = []
-        self._wake = threading.Condition()
-        self._closing = False
+        self._queue: SimpleQueue[list[Entry] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     def put(self, entries: list[tuple[Target, Operation]]) -> None:
         """Operations to log; their stream is told when they are."""
-        with self._wake:
-            self._queue += entries
-            self._wake.notify()
+        self._queue.put(entries)
 
     def change(self, change: Change) -> Future[Any]:
         """Another change, in a transaction of its own."""
         done: Future[Any] = Future()
-        with self._wake:
-            self._queue.append((done, change))
-            self._wake.notify()
+        self._queue.put([(done, change)])
         return done
 
     def close(self) -> None:
         """Write what is waiting, and end."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            with self._wake:
-                while not self._queue and not self._closing:
-                    self._wake.wait()
-                batch, self._queue = self._queue[:MOST], self._queue[MOST:]
-            if not batch:
-                return
-            operations: list[tuple[Target, Operation]] = []
-            for first, second in batch:
-                if isinstance(first, Future):
-                    self._log(operations)
-                    operations = []
-                    self._make(first, second)  # type: ignore[arg-type]
-                else:
-                    operations.append((first, second))  # type: ignore[arg-type]
-            self._log(operations)
+        entries: list[Entry] | None = []
+        while entries is not None:
+            entries = self._queue.get()
+            batch = list(entries or ())
+            with contextlib.suppress(Empty):
+                while entries is not None and len(batch) < MOST:
+                    entries = self._queue.get_nowait()
+                    batch += entries or ()
+            self._write(batch)
+
+    def _write(self, batch: list[Entry]) -> None:
+        """Changes one by one, the operations between two of them together."""
+        operations: list[tuple[Target, Operation]] = []
+        for first, second in batch:
+            if isinstance(first, Future):
+                self._log(operations)
+                operations = []
+                self._make(first, second)  # type: ignore[arg-type]
+            else:
+                operations.append((first, second))  # type: ignore[arg-type]
+        self._log(operations)
 
     def _log(self, operations: list[tuple[Target, Operation]]) -> None:
         if not operations:
