@@ -440,6 +440,54 @@ def test_damaged_files_are_named(tmp_path):
         Store(tmp_path)
 
 
+def frames(wal):
+    """Where each frame of a write-ahead log begins."""
+    return list(range(32, len(wal), 24 + 4096))
+
+
+def test_a_damaged_write_ahead_log_is_named(tmp_path, capsys):
+    """SQLite takes damage for the end of the log, and would leave out all that follows without a word."""
+
+    async def run():
+        async with running(tmp_path / "data") as service:
+            await learned(service, 10)
+            shutil.copytree(tmp_path / "data", tmp_path / "crashed")  # as a kill would leave it
+
+    asyncio.run(run())
+    whole = (tmp_path / "crashed" / "oskaar.db-wal").read_bytes()
+    starts = frames(whole)
+    assert len(starts) > 20
+
+    def store(content):
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        shutil.copytree(tmp_path / "crashed", tmp_path / "copy")
+        (tmp_path / "copy" / "oskaar.db-wal").write_bytes(content)
+        return tmp_path / "copy"
+
+    def flipped(at):
+        return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+    middle = starts[len(starts) // 2]
+    for at in (0, 9, middle + 1, middle + 9, middle + 20, middle + 24, middle + 3000):
+        with pytest.raises(
+            StoreError, match=r"oskaar\.db-wal is damaged after byte \d+: operations that were answered"
+        ):
+            Store(store(flipped(at)))
+        with pytest.raises(ValueError, match="is damaged after byte"):
+            back_up(str(tmp_path / "copy"), str(tmp_path / "backup"))
+
+    async def rounds(content):
+        async with running(store(content)) as service:
+            return await service.streams["s"].do(lambda core: core.seq)
+
+    assert asyncio.run(rounds(whole)) == 20
+    assert asyncio.run(rounds(whole[:middle])) in range(5, 15)  # what the message says: cut it there
+    assert asyncio.run(rounds(whole[: starts[-1] + 100])) == 19  # killed in the middle of a write
+    assert "not whole" not in capsys.readouterr().err
+    assert asyncio.run(rounds(flipped(starts[-1] + 50))) == 19  # which may be a loss of power: said, and gone on
+    assert "the last commit in the write-ahead log is not whole" in capsys.readouterr().err
+
+
 def test_a_newer_store_is_refused(tmp_path):
     Store(tmp_path).close()
     damaged(tmp_path, f"PRAGMA user_version = {VERSION + 1}")

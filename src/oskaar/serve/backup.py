@@ -6,6 +6,9 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+from oskaar.serve.schema import StoreError
+from oskaar.serve.store import locked, require_whole_wal
+
 TRIES = 20
 
 
@@ -14,6 +17,7 @@ def back_up(source: str, target: str) -> str:
     old, new = Path(source), Path(target)
     if not (old / "oskaar.db").exists():
         raise ValueError(f"{source} is no folder of oskaar serve: there is no oskaar.db in it.")
+    _require_readable(old)
     if new.exists() and any(new.iterdir()):
         raise ValueError(f"{target} is there already: a backup needs a new folder.")
     (new / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -26,6 +30,20 @@ def back_up(source: str, target: str) -> str:
             continue
         return f"{target} has {len(files)} checkpoints and the log since then."
     raise ValueError(f"checkpoints were replaced {TRIES} times while they were copied: try again.")
+
+
+def _require_readable(folder: Path) -> None:
+    """Refuse a write-ahead log with damage in it, where no server has it open: a copy would leave out the rest."""
+    try:
+        lock = locked(folder)
+    except StoreError:  # a server has read it
+        return
+    try:
+        require_whole_wal(folder / "oskaar.db")
+    except StoreError as error:
+        raise ValueError(str(error)) from error
+    finally:
+        lock.close()
 
 
 def _copied(old: Path, new: Path) -> list[str]:

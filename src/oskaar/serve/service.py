@@ -47,6 +47,12 @@ class Service:
         """Seconds that a copy for a checkpoint has held up answers, at the most."""
         self._balancing = threading.Lock()
         self._summed = 0.0, 0
+        if self.store.torn:
+            self.say(
+                "warning",
+                "the last commit in the write-ahead log is not whole, and is left out: power was lost "
+                "before it was answered, or the file was damaged since.",
+            )
         self.writer.change(self.store.clean).result()
         found = self.store.streams()
         self.streams = {saved.name: Stream(self, saved) for saved in found}

@@ -23,6 +23,7 @@ from typing import IO, Any
 from oskaar import __version__
 from oskaar.serve.operations import Answer, Operation
 from oskaar.serve.schema import StoreError, prepare
+from oskaar.serve.wal import tail_of
 
 try:
     import fcntl
@@ -55,15 +56,19 @@ class Saved:
 class Store:
     """The database and the folder of checkpoints. Methods that write are for the writer's thread alone."""
 
+    torn: bool
+    """Whether the last commit of the process before was found torn: cut by a loss of power, or damaged since."""
+
     def __init__(self, folder: str | os.PathLike[str], max_bytes: int | None = None) -> None:
         self.folder = Path(folder)
         self.checkpoints = self.folder / "checkpoints"
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.folder)
+        self._lock = locked(self.folder)
         self.path = self.folder / "oskaar.db"
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         try:
+            self.torn = require_whole_wal(self.path)
             self.db = self._connected(max_bytes)
         except BaseException:
             self._lock.close()
@@ -215,12 +220,24 @@ class Store:
                 os.unlink(entry.path)
 
 
+def require_whole_wal(database: Path) -> bool:
+    """Refuse a write-ahead log with damage in it; whether its last commit is torn."""
+    path = Path(f"{database}-wal")
+    tail = tail_of(path)
+    if tail.commits > 1:
+        raise StoreError(
+            f"{path} is damaged after byte {tail.valid}: operations that were answered cannot be read. Restore a "
+            f"backup, or cut the file there (truncate -s {tail.valid}) to go on without them."
+        )
+    return tail.commits == 1
+
+
 def _saved(row: tuple[Any, ...], last: int = 0, size: int = 0) -> Saved:
     id, name, spec, created, seq, file, accounts, version = row
     return Saved(id, name, spec, created, seq, file, accounts, version, max(seq, last), size)
 
 
-def _locked(folder: Path) -> IO[str]:
+def locked(folder: Path) -> IO[str]:
     """The file that says who uses the folder."""
     file = open(folder / "lock", "a+", encoding="ascii")  # noqa: SIM115, held as long as the store is open
     if fcntl is not None:
