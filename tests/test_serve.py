@@ -156,6 +156,33 @@ def test_streams_are_made_listed_and_deleted(server):
     assert server.send("DELETE", path)[0] == 204
 
 
+def test_names_of_the_command_line(server):
+    kernel = {"name": "gaussian", "lengthscale": 1.0}
+    short = {"loss": {**ZERO_ONE, "name": "zeroone"}, "learner": {**SMALL, "name": "oskaar", "kernel": kernel}}
+    assert server.send("PUT", "/streams/short", short)[0] == 201
+    assert server.send("PUT", "/streams/short", SPEC)[0] == 200
+    assert server.send("GET", "/streams/short")[2]["learner"] == SMALL
+
+
+def test_a_deletion_whose_answer_was_lost(server, monkeypatch):
+    """The client tries again, and finds that it is done; a stream that never was is an error."""
+    learner = server.client("lost").create(ZERO_ONE, SMALL)
+    once, calls = serve.Client._once, []
+
+    def loses_the_first(self, *request):
+        found = once(self, *request)
+        calls.append(request[0])
+        if len(calls) == 1:
+            raise ConnectionResetError
+        return found
+
+    monkeypatch.setattr(serve.Client, "_once", loses_the_first)
+    learner.delete()
+    assert calls == ["DELETE"]
+    with pytest.raises(serve.NotFound):
+        learner.delete()
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -57,6 +57,9 @@ def test_scopes_and_streams(tmp_path):
             assert status(None, "GET", path) == 200
         seen = server.send("GET", "/streams", headers={"authorization": f"bearer {WRITE}"})[2]["streams"]
         assert [one["name"] for one in seen] == ["a", "eu-1"]
+        text = server.send("GET", "/metrics", headers={"authorization": f"bearer {WRITE}"})[2].decode()
+        assert "oskaar_stream_rounds_total{" in text
+        assert 'stream="b"' not in text
         assert status(WRITE, "GET", "/events?stream=b") == 403
         assert server.send("GET", "/streams")[1]["www-authenticate"] == "Bearer"
         with pytest.raises(Unauthorised, match="may read; this needs write"):

@@ -205,7 +205,8 @@ class Application:
 
     async def metrics(self, request: Request) -> Response:
         """For Prometheus."""
-        text = "\n".join(metrics.lines(self.service, self.requests, self.watchers)) + "\n"
+        sees = request.scope["token"].sees
+        text = "\n".join(metrics.lines(self.service, self.requests, self.watchers, sees)) + "\n"
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def healthy(self, request: Request) -> Response:
@@ -215,7 +216,7 @@ class Application:
     async def is_ready(self, request: Request) -> Response:
         """All streams are recovered, and the store can be written."""
         service = self.service
-        damaged = sorted(stream.name for stream in service.streams.values() if stream.problem is not None)
+        damaged = sum(stream.problem is not None for stream in service.streams.values())  # their names need a token
         ready = service.ready and not service.closing and service.writer.problem is None and not damaged
         told = {"ready": ready, "recovered": service.ready, "damaged": damaged, "store": service.writer.problem}
         return Response(encode(told), 200 if ready else 503, media_type="application/json")

@@ -23,7 +23,7 @@ from urllib.parse import quote, urlsplit
 
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
-from oskaar.serve.errors import ServeError, TooBusy, Unavailable, from_status
+from oskaar.serve.errors import NotFound, ServeError, TooBusy, Unavailable, from_status
 from oskaar.serve.values import to_answer, to_json
 
 LINES = "application/x-ndjson"
@@ -173,6 +173,10 @@ class Client:
                 if trial == self.retries:
                     raise
                 pause = error.retry_after
+            except NotFound:
+                if method == "DELETE" and trial > 0:  # the answer was lost: it is gone
+                    return b""
+                raise
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if isinstance(error, ServeError):

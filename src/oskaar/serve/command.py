@@ -59,6 +59,8 @@ def _serve(options: Any) -> int:
     tokens = read_tokens(options.token_file, os.environ.get("OSKAAR_TOKEN"))
     if options.host not in LOCAL and not tokens:
         raise ValueError(f"--host {options.host} can be reached by others: set OSKAAR_TOKEN, or give --token-file.")
+    if options.demo and tokens and "OSKAAR_TOKEN" not in os.environ:
+        raise ValueError("--demo makes a stream of its own: set OSKAAR_TOKEN, which may do everything.")
     given = {f.name: getattr(options, f"max_{f.name}") for f in fields(Limits)}
     try:
         limits = Limits(**{name: n for name, n in given.items() if n is not None})

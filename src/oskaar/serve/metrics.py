@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class Requests:
             yield f'oskaar_request_seconds_count{{route="{route}"}} {sum(counts)}'
 
 
-def lines(service: Service, requests: Requests, watchers: int) -> Iterator[str]:
-    """All metrics, in the text format of Prometheus."""
+def lines(service: Service, requests: Requests, watchers: int, sees: Callable[[str], bool]) -> Iterator[str]:
+    """All metrics, in the text format of Prometheus; of the streams whose names may be seen."""
     yield from requests.lines()
     writer, disk = service.writer, service.store.disk()
     single: dict[str, tuple[str, float]] = {
@@ -78,7 +78,8 @@ def lines(service: Service, requests: Requests, watchers: int) -> Iterator[str]:
         "oskaar_stream_damaged": ("gauge", lambda s: int(s.problem is not None)),
         "oskaar_stream_operations_since_checkpoint": ("gauge", lambda s: s.applied - s.checkpoints.seq),
     }
+    streams = [stream for stream in service.streams.values() if sees(stream.name)]
     for name, (kind, read) in per_stream.items():
         yield f"# TYPE {name} {kind}"
-        for stream in service.streams.values():
+        for stream in streams:
             yield f'{name}{{stream="{stream.name}"}} {read(stream):.10g}'

@@ -19,7 +19,7 @@ from oskaar.serve.core import Core
 from oskaar.serve.errors import Conflict, NotFound, Refused, TooBusy
 from oskaar.serve.operations import Answer, Operation, encode
 from oskaar.serve.settings import Limits, Pace
-from oskaar.serve.specs import make_learner
+from oskaar.serve.specs import canonical, make_learner
 from oskaar.serve.store import Saved, Store
 from oskaar.serve.stream import Stream
 from oskaar.serve.writer import Writer
@@ -127,7 +127,8 @@ class Service:
             raise Refused(
                 f"max_open must be a whole number from 1 to {self.limits.tickets}, got {most!r:.60}.", "spec"
             )
-        whole = {"loss": spec.get("loss"), "learner": spec.get("learner") or {"name": "Ensemble"}, "max_open": most}
+        learner = spec.get("learner") or {"name": "Ensemble"}
+        whole = canonical({"loss": spec.get("loss"), "learner": learner, "max_open": most})
         make_learner(whole)
         return encode(whole)
 

@@ -5,6 +5,7 @@
                  "kernel": {"name": "Sum", "left": {"name": "Gaussian"}, "right": {"name": "Constant", "value": 1}}}}
 
 An argument that is an object with a name is made in the same way. No name leads to code that is not listed here.
+`canonical` takes the names of the command line, too: zeroone, oskaar.
 """
 
 from __future__ import annotations
@@ -45,6 +46,27 @@ def classes() -> dict[str, dict[str, Any]]:
 def _listed(module: Any, kind: type) -> dict[str, Any]:
     found = {name: getattr(module, name) for name in module.__all__ if name not in NOT_LISTED}
     return {name: one for name, one in found.items() if inspect.isclass(one) and issubclass(one, kind)}
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Names as the command line writes them, to those of the classes."""
+    known = [*LEARNERS, *(name for kind in classes().values() for name in kind)]
+    return {name.lower(): name for name in known}
+
+
+def canonical(spec: Any, depth: int = 0) -> Any:
+    """A specification with the names of the classes, where those of the command line were given.
+
+    >>> canonical({"loss": {"name": "zeroone"}, "learner": {"name": "oskaar", "kernel": {"name": "gaussian"}}})
+    {'loss': {'name': 'ZeroOne'}, 'learner': {'name': 'OSKAAR', 'kernel': {'name': 'Gaussian'}}}
+    """
+    if not isinstance(spec, dict) or depth > 16:
+        return spec
+    found = {key: canonical(value, depth + 1) for key, value in spec.items()}
+    if isinstance(spec.get("name"), str):
+        found["name"] = _names().get(spec["name"].lower(), spec["name"])
+    return found
 
 
 def make_loss(spec: Any) -> Loss:
