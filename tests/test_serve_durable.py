@@ -159,6 +159,30 @@ def test_checkpoints_while_it_learns(tmp_path, pace):
     asyncio.run(run())
 
 
+def test_a_copy_stays_as_it_is():
+    """With open tickets, which it shares, while the stream goes on."""
+    core = Core.new(json.dumps({**SPEC, "max_open": 50}).encode())
+
+    def apply(kind, **body):
+        operation = op(kind, **body)
+        operation.seq = core.seq + 1
+        assert core.apply(operation).status == 200
+
+    for x, y in zip(X[:20], Y[:20]):
+        apply("ask", x=x)
+        apply("learn", x=x, y=y)
+    copy, before = core.copied(), (core.learner.to_bytes(), json.dumps(core.accounts.to_dict()))
+    assert 0.5 < core.bytes() / core.learner.cost().bytes < 2
+    assert copy.learner._tickets.open[7] is core.learner._tickets.open[7]
+    for ticket in range(0, 20, 2):
+        apply("tell", ticket=ticket, y="a")
+        apply("forget", ticket=ticket + 1)
+        apply("ask", x=X[ticket])
+    assert (copy.learner.to_bytes(), json.dumps(copy.accounts.to_dict())) == before
+    copy.learner.tell(3, "b")
+    assert core.learner.open_tickets == list(range(20, 30))
+
+
 def test_accounts_survive(tmp_path):
     """Open tickets with their age, curves, baselines and the last rounds are those of a service that never ended."""
     spec = {"loss": {"name": "F1", "n_labels": 3}, "learner": {"name": "OSKAAR", "budget": 4}}

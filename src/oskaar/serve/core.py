@@ -7,12 +7,14 @@ log. Equal operations make equal states: a refused operation changes nothing, an
 from __future__ import annotations
 
 import copy
+import gc
 from typing import Any
 
 import msgspec
 
 import oskaar
 from oskaar.learners.learner import OnlineLearner
+from oskaar.memory import held
 from oskaar.serve.accounts import Accounts
 from oskaar.serve.errors import Conflict, NotFound, Refused, ServeError
 from oskaar.serve.operations import Answer, Operation, encode, error_body
@@ -51,10 +53,29 @@ class Core:
         return core
 
     def copied(self) -> Core:
-        """A copy that shares nothing with the stream: what a checkpoint is written from."""
-        other = Core(copy.deepcopy(self.learner), self.tickets, self.accounts.copied())
+        """A copy that shares nothing with the stream that ever changes: what a checkpoint is written from.
+
+        Open tickets, of which there may be many, are values: the copy has the same. The collector of cycles would
+        only look at what is being made.
+        """
+        kept = {id(asked): asked for asked in self.learner._tickets.open.values()}
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            other = Core(copy.deepcopy(self.learner, kept), self.tickets, self.accounts.copied())
+        finally:
+            if collects:
+                gc.enable()
         other.seq, other.answers = self.seq, dict(self.answers)
         return other
+
+    def bytes(self) -> int:
+        """Memory of the learner; open tickets count as the last of them, so that many take no longer."""
+        learner = self.learner
+        with learner._lock:
+            tickets = learner._tickets.open
+            each = held(next(reversed(tickets.values()))) if tickets else 0
+            return learner._held(_tickets=None) + len(tickets) * each
 
     def apply(self, operation: Operation) -> Answer:
         """Do what the operation says; its answer, which may be a refusal that changes nothing."""

@@ -325,7 +325,7 @@ class Stream:
     def _weigh(self) -> None:
         if self.core is not None:
             started = time.perf_counter()
-            self.bytes = int(self.core.learner.cost().bytes)
+            self.bytes = self.core.bytes()
             self._weigh_at = self.applied + WEIGHED
             self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
             self.service.balance()

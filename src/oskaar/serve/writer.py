@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from oskaar.serve.operations import Operation
 from oskaar.serve.store import Store
 
 MOST = 500
-"""Operations in a commit."""
+"""Operations after which a commit takes no more."""
 
 Change = Callable[[], Any]
 
@@ -47,7 +47,7 @@ class Writer:
         self.commits = self.operations = self.failures = 0
         self.problem: str | None = None
         """Why the last commit failed; None if it did not."""
-        self._queue: SimpleQueue[list[Entry] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Sequence[Entry] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -67,7 +67,7 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        entries: list[Entry] | None = []
+        entries: Sequence[Entry] | None = ()
         while entries is not None:
             entries = self._queue.get()
             batch = list(entries or ())
