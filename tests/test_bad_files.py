@@ -368,6 +368,7 @@ def test_a_workbook_and_a_place_that_fails(tmp_path, capsys):
     [
         ("sep=;\na;b;y\n" + ROWS.replace(",", ";"), "x is 2 columns: a, b"),
         (",b,y\n" + ROWS, "'column 1' has no name in the file"),
+        ('"a\n(kg)",b,y\n' + ROWS, "x is 2 columns: a (kg), b"),
         ("a,b,y,\n" + ROWS.replace("\n", ",\n"), "column 4: left out, no values"),
         ("a,b,y\n" + ROWS + "n/a at all,2,u\n", "line 18: 'a' is 'n/a at all' and a number in most rows"),
         ("a;b;y\n" + "1,25;0,601;u\n2,5;1,700;v\n" * 8, "'b' has numbers with a decimal comma, such as '0,601'"),

@@ -43,7 +43,9 @@ def read_delimited(
         if separator != ",":
             notes.append(f"values are separated by {separator!r}")
     try:
-        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
+        reader = csv.reader(within(name, chain([first], lines), number, max_line, [0]), delimiter=separator)
+        header = [" ".join(cell.splitlines()).strip() for cell in next(reader, [])]
+        number += max(0, reader.line_num - 1)  # a name may have several lines
     except csv.Error as error:
         raise _unreadable(name, number, error) from None
     rest = lines
