@@ -343,6 +343,7 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
         ("a;y\n" + "0,51;7,03\n1,5;3,3\n" * 9, [], "'y' has numbers such as '7,03': --decimal , reads them"),
         ('a,y\n1,"1,200"\n2,"17,000.5"\n', [], "'y' has numbers such as '1,200': --decimal . reads them"),
         ("a,k,y\nkg,name,class\n" + "1,s,u\n2,t,v\n" * 9, [], "line 2: there is text in the column of numbers"),
+        ('a,"y\n1,u\n2,v\n', [], "line 1: unexpected end of data: look for a quote that is never closed"),
         ("a,y\r1,u\r2,v\r", [], "line 1: lines end with CR alone: convert them"),
         ("a,y\n1,u\n" + "\n" * 200, ["--max-line", "99"], "line 102: there are more than 99 bytes of empty lines"),
         ("a,y\n1,u\n", ["--as", "b=text"], "--as 'b' names no column of x: they are a"),

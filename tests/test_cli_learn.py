@@ -422,3 +422,21 @@ def test_predict_refuses(coded, capsys, text, arguments, said):
     (coded / "other.csv").write_text(text)
     assert main(["predict", str(coded / "m"), str(coded / "other.csv"), *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_model_goes_on_with_a_file_written_in_another_way(tmp_path, capsys):
+    """Tags between other signs are said, and read as asked; what contradicts the model is refused."""
+    model, first, then = str(tmp_path / "m"), tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [f"{i},{'a;b' if i % 3 else 'ba'[i % 2]}\n" for i in range(40)]
+    first.write_text("x,tags\n" + "".join(rows))
+    then.write_text("x,tags\n" + "".join(rows).replace(";", "|"))
+    assert main(["learn", str(first), "--model", model, "--learner", "oskaar", "--json"]) == 0
+    shutil.copy(model, tmp_path / "other")
+    capsys.readouterr()
+    assert main(["learn", str(then), "--model", str(tmp_path / "other")]) == 0
+    assert "'tags' is 'a|b', tags that were there before: --tags-separator '|' parts them" in capsys.readouterr().err
+    assert main(["learn", str(then), "--model", model, "--tags-separator", "|"]) == 0
+    assert "tags that were there before" not in capsys.readouterr().err
+    assert set(oskaar.load(model).predict_proba_one({"x": 1.0})) == {"a", "b"}
+    assert main(["learn", str(then), "--model", model, "--budget", "9"]) == 2
+    assert "start anew with another --model" in capsys.readouterr().err

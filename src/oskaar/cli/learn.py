@@ -64,7 +64,9 @@ def _kept(options: Namespace) -> tuple[Checkpoint | None, Namespace]:
     kept = read_checkpoint(path)
     options = resumed(options, kept.settings, path)
     if not options.resume:  # what was inferred from the first file holds for the others
-        options.loss, options.tags_separator = kept.about["loss"], kept.about["separator"]
+        options.loss = kept.about["loss"]
+        if "tags_separator" not in options.given:
+            options.tags_separator = kept.about["separator"]
         options.y = options.y or ",".join(kept.about["y"])
     return kept, options
 

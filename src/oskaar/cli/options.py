@@ -172,7 +172,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         argv = [argv[0], *extra, *argv[1:]]
         options = parser().parse_args(argv)
         options.file = options.file or file
-    options.given = _given(argv) if getattr(options, "resume", None) else frozenset()
+    goes_on = getattr(options, "resume", None) or getattr(options, "model", None)
+    options.given = _given(argv) if goes_on else frozenset()
     if getattr(options, "file", "") is None:
         raise OptionError(f"oskaar {options.command} needs a file; - is standard input.")
     return options

@@ -17,6 +17,9 @@ LEARNING = ("learner", "kernel", "lam", "budget", "baselines", "kinds")
 FIXED = ("format", "encoding", "decimal", *COLUMNS, *LEARNING)
 """Settings that a run cannot change when it is resumed."""
 
+READING = ("format", "encoding", "decimal", "tags_separator")
+"""Settings of a file, which another one that a model goes on with may have otherwise."""
+
 FREE = ("chunk", "limit", "max_line", "max_bytes")
 """Settings that it can change, and keeps where none is given."""
 
@@ -71,14 +74,20 @@ def settings_of(options: Any) -> dict[str, Any]:
 
 
 def resumed(options: Namespace, kept: Mapping[str, Any], path: str) -> Namespace:
-    """The options of a run that is resumed: what the checkpoint says, and nothing that contradicts it."""
+    """The options of a run that goes on: what the model says, and nothing that contradicts it.
+
+    Another file may be written in another way: `READING`.
+    """
+    free = () if options.resume else READING
     for name in FIXED:
-        if name in options.given and getattr(options, name) != kept.get(name):
+        if name in options.given and name not in free and getattr(options, name) != kept.get(name):
             raise ReadError(
                 f"--{name.replace('_', '-')} is {getattr(options, name)} and the run of {path} had "
-                f"{kept.get(name)}: leave it out to go on as before, or start anew without --resume."
+                f"{kept.get(name)}: leave it out to go on as before, or start anew "
+                f"{'without --resume' if options.resume else 'with another --model'}."
             )
-    recalled = {name: kept[name] for name in (*FIXED, *FREE) if name in kept and name not in options.given}
+    left = {*options.given, *(() if options.resume else ("format", "limit"))}
+    recalled = {name: kept[name] for name in (*FIXED, *FREE) if name in kept and name not in left}
     return Namespace(**{**vars(options), **recalled})
 
 

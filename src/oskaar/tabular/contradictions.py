@@ -146,8 +146,8 @@ class LabelContradictions:
     ["line 4: 'demand' is 37 and was 0 or 1 before: each number is a class now, --loss squared reads numbers"]
     """
 
-    def __init__(self, y: str, doubt: str, notes: list[str]) -> None:
-        self._y, self._doubt, self._notes = y, doubt, notes
+    def __init__(self, y: str, doubt: str, notes: list[str], separator: str | None = None) -> None:
+        self._y, self._doubt, self._notes, self._separator = y, doubt, notes, separator
         self._seen: set[Any] = set()
 
     def label(self, record: Record, cell: Any) -> None:
@@ -163,14 +163,22 @@ class LabelContradictions:
             return (
                 f"is {cell} and was 0 or 1 before: each number is a class now, --loss squared reads numbers" * number
             )
-        if self._doubt == "text" and isinstance(cell, str):
-            for separator in ";|,":
-                parts = [part.strip() for part in cell.split(separator)]
-                if len(parts) > 1 and self._seen.issuperset(parts):
-                    return (
-                        f"is {cell[:40]!r}, classes that were there before: --tags-separator '{separator}' parts them"
-                    )
+        if self._doubt in ("text", "tags") and isinstance(cell, str):
+            labels = [label.strip() for label in cell.split(self._separator)] if self._separator else [cell]
+            what = next(filter(None, map(self._several, labels)), "")
+            if len(self._seen) < REMEMBERED:
+                self._seen.update(labels)
+            return what
         if len(self._seen) < REMEMBERED:
             self._seen.add(cell)
         many = self._doubt == "levels" and len(self._seen) > FEW
         return f"has more than {FEW} different values now: --loss squared reads them as numbers" * many
+
+    def _several(self, label: str) -> str:
+        """Whether a label is some that have been there, with a separator between them."""
+        for separator in ";|,":
+            parts = [part.strip() for part in label.split(separator)]
+            if len(parts) > 1 and self._seen.issuperset(parts):
+                kind = "tags" if self._separator else "classes"
+                return f"is {label[:40]!r}, {kind} that were there before: --tags-separator '{separator}' parts them"
+        return ""

@@ -32,7 +32,7 @@ class Inferred:
     not_judged: int = 0
     separator: str | None = None
     doubt: str = ""
-    """What later labels might contradict: "bits", "levels" or "text"; nothing where the loss was given."""
+    """What later labels might contradict: "bits", "levels", "text" or "tags"; nothing where the loss was given."""
 
 
 def infer_y(table: Table, columns: list[str], sample: list[Record], notes: list[str]) -> list[str]:
@@ -84,7 +84,7 @@ def infer_loss(
             how = "a JSON list" if separator == "json" else f"several tags with {separator!r} between them"
             notes.append(f"{y[0]!r} is {how}: a subset, loss F1 (--tags-separator and --loss say otherwise)")
         if separator or asked:
-            return Inferred(asked or "F1", separator=separator)
+            return Inferred(asked or "F1", separator=separator, doubt="tags" if separator else "")
     what = f"{len(y)} columns are" if len(y) > 1 else f"{y[0]!r} is"
     if grouped and asked is None:
         text = kind == "text"

@@ -168,7 +168,7 @@ class TableStream:
         )
         self._head = 0 if given or not found.not_judged else found.not_judged + (options.delay or 0)
         self._loss, self._separator = found.loss, found.separator
-        self._later = LabelContradictions(self.y[0], found.doubt, self.notes)
+        self._later = LabelContradictions(self.y[0], found.doubt, self.notes, found.separator)
         self.labels = make_labels(found.loss, self.y, replace(options, tags_separator=found.separator))
         self._tags = found.loss in SUBSETS and len(self.y) == 1
 

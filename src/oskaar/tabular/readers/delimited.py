@@ -43,7 +43,8 @@ def read_delimited(
         if separator != ",":
             notes.append(f"values are separated by {separator!r}")
     try:
-        reader = csv.reader(within(name, chain([first], lines), number, max_line, [0]), delimiter=separator)
+        first_lines = within(name, chain([first], lines), number, max_line, [0])
+        reader = csv.reader(first_lines, delimiter=separator, strict=True)
         header = [" ".join(cell.splitlines()).strip() for cell in next(reader, [])]
         number += max(0, reader.line_num - 1)  # a name may have several lines
     except csv.Error as error:
