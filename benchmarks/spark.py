@@ -62,7 +62,7 @@ class Timed:
         return f"{self.wall:.1f} s, {self.cpu:.1f} s of processors"
 
 
-def best(work, times=3):
+def best(work, times):
     """The fastest of some runs: the one that other work and Java's compiler disturbed least."""
     return min((Timed(work) for _ in range(times)), key=lambda took: took.wall)
 
@@ -146,7 +146,7 @@ def _ratio(one, other):
     return f"{one.wall / other.wall:.2f} of Spark's time, {one.cpu / other.cpu:.2f} of its processors'"
 
 
-def keyed(session, keys, rows, cores):
+def keyed(session, keys, rows, cores, times):
     """One learner for each key: Spark against a plain loop of predict_one and learn_one."""
     X, y = rows_of([7, 7], keys * rows)
     frame = pd.DataFrame(X, columns=NAMES).assign(y=y, key=np.arange(len(y)) % keys, at=np.arange(len(y)))
@@ -172,7 +172,7 @@ def keyed(session, keys, rows, cores):
         return [stream.step(stream.fresh(), part, (key,))[1] for key, part in frame.groupby("key")]
 
     spark()
-    took, plain, chunks = best(spark), best(loop), best(steps)
+    took, plain, chunks = best(spark, times), best(loop, times), best(steps, times)
     assert took.found == plain.found, (took.found, plain.found)
     n = keys * rows
     print(
@@ -206,14 +206,15 @@ def main():
     options.add_argument("--per-key", type=int, default=200)
     options.add_argument("--cores", type=int, default=2)
     options.add_argument("--ridge-rows", type=int, default=1_000_000, help="2 kB each are held in memory, twice")
+    options.add_argument("--repeats", type=int, default=3, help="of keyed jobs, of which the fastest counts")
     options.add_argument("--part", nargs="*", choices=["keyed", "model"], default=["keyed", "model"])
     given = options.parse_args()
     session = ospark.session(cores=given.cores)
     session.sparkContext.setLogLevel("ERROR")
     if "keyed" in given.part:
-        states, learner = keyed(session, given.keys, given.per_key, given.cores)
-        keyed(session, 10 * given.keys, max(1, given.per_key // 2), given.cores)
-        keyed(session, given.keys, 5 * given.per_key, given.cores)
+        states, learner = keyed(session, given.keys, given.per_key, given.cores, given.repeats)
+        keyed(session, 10 * given.keys, max(1, given.per_key // 2), given.cores, given.repeats)
+        keyed(session, given.keys, 5 * given.per_key, given.cores, given.repeats)
         sizes(states, learner)
     if "model" not in given.part:
         return
