@@ -1143,3 +1143,41 @@ def encoded_rows(rows, kinds):
         if len(there) < len(cells):
             columns.append([float(cell is None) for cell in cells])
     return np.array(columns).T.reshape(len(rows), -1)
+
+
+# ------------------------------------------------------------------ calibration
+
+
+def calibrated(rounds, exclusive, first=512, every=8):
+    """Probabilities of each round, raised to powers that the rounds before it chose.
+
+    rounds: (places, truths) of each: a dict of probabilities and a set of names that held, for each place.
+    """
+    powers = [2.0 ** (i / 2) for i in range(-2, 5)]
+    gains, answers = [0.0] * len(powers), []
+
+    def powered(p, a):
+        if exclusive:
+            total = sum(value**a for value in p.values())
+            return {name: value**a / total for name, value in p.items()}
+        return {name: value**a / (value**a + (1 - value) ** a) for name, value in p.items()}
+
+    def score(q, truth):
+        if exclusive:
+            return math.log(sum(q[name] for name in truth))
+        return sum(math.log(v if name in truth else 1 - v) for name, v in q.items()) / len(q)
+
+    for t, (places, truths) in enumerate(rounds):
+        weights = [min(a, 1 / a) * math.exp(g - max(gains)) for a, g in zip(powers, gains)]
+        mixed = []
+        for p in places:
+            found, prior = [powered(p, a) for a in powers], 1 / max(len(p), 1) if exclusive else 0.5
+            q = {name: sum(w * q[name] for w, q in zip(weights, found)) / sum(weights) for name in p}
+            mixed.append({name: (t * value + prior) / (t + 1) for name, value in q.items()})
+        answers.append(mixed)
+        scored = [(p, truth & set(p)) for p, truth in zip(places, truths) if p and (not exclusive or truth & set(p))]
+        if scored and (t < first or t % every == 0):
+            for i, a in enumerate(powers):
+                mean = sum(score(powered(p, a), truth) for p, truth in scored) / len(scored)
+                gains[i] = 0.99 * gains[i] + mean
+    return answers

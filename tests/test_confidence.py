@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses
+from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
+from oskaar.learners.calibration import Calibration
 from oskaar.losses.simplex import projections
 
 TAGS = ("billing", "refund", "bug")
@@ -69,16 +70,97 @@ def test_probabilities_of_learners(make, rng):
     assert make(losses.ZeroOne("ab")).predict_proba_one([0.0, 1.0]) == {"a": 0.5, "b": 0.5}
 
 
+X = np.random.default_rng(5).normal(size=(60, 2))
+SIGNS = ["ab"[int(x[0] + 0.3 * x[1] > 0)] for x in X]
+STREAMS = {
+    "classes": (losses.ZeroOne("ab"), X, SIGNS),
+    "classes seen": (losses.ZeroOne(), X, [*SIGNS[:30], *("c" + y for y in SIGNS[30:])]),
+    "levels": (losses.Ordinal(4), X, np.clip(np.round(X[:, 0] + 1.5), 0, 3).astype(int).tolist()),
+    "tags": (losses.F1(), X, [["p"] if x[0] > 0 else ["q"] if x[1] > 1 else ["q", "r"] for x in X]),
+    "Hamming": (losses.SubsetHamming(2), X, (X > 0).astype(int)),
+    "places": (losses.SequenceHamming(2, "ab"), X, [a + b for a, b in zip(SIGNS, [*SIGNS[1:], "a"])]),
+    "parts": (
+        losses.Sequence(),
+        [X[i : i + 2] for i in range(0, 60, 2)],
+        [SIGNS[i : i + 2] for i in range(0, 60, 2)],
+    ),
+}
+
+
+def truths_of(loss, y):
+    y = loss.check(y)
+    return [set(y)] if isinstance(y, frozenset) else [{c} for c in y] if isinstance(y, (tuple, list)) else [{y}]
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("make", [OSKAAR, Ensemble])
+def test_calibration_the_long_way(make, kind, monkeypatch):
+    """Probabilities in a loop are those of the naive twin; also of a replay, of tickets, and after saving."""
+    monkeypatch.setattr("oskaar.learners.calibration.FIRST", 20)
+    loss, rows, ys = STREAMS[kind]
+    learner, rounds, found = make(loss), [], []
+    for t, (x, y) in enumerate(zip(rows, ys)):
+        G = learner._unhedged(learner._inputs.parse(x))
+        raw = learner.space.probabilities(learner._widened(G)).smoothed(t)
+        rounds.append((raw.by_name(), truths_of(loss, y)))
+        p = learner.predict_proba_one(x)
+        found.append(p if isinstance(p, list) else [p])
+        if t % 9 == 4:
+            ticket, _ = learner.ask(x)
+            learner = oskaar.from_bytes(learner.to_bytes())
+            learner.tell(ticket, y)
+        else:
+            learner.learn_one(x, y)
+    for mine, wanted in zip(found, naive.calibrated(rounds, raw.exclusive, 20)):
+        for p, q in zip(mine, wanted, strict=True):
+            assert p == pytest.approx(q, abs=1e-9)
+    again = make(loss)
+    result = replay(again, rows, ys)
+    np.testing.assert_allclose(again.calibration.gains, learner.calibration.gains, rtol=1e-7)
+    if kind not in ("classes seen", "tags", "parts"):  # names of the end are those of the start
+        for mine, p in zip(found, result.probabilities()):
+            for a, b in zip(mine, p if isinstance(p, list) else [p], strict=True):
+                assert a == pytest.approx(b, abs=1e-7)
+
+
 def test_kaar_factor_is_taken_out(rng):
-    """OSKAAR's probabilities are those of ridge regression, whatever lam / s is at x."""
+    """What is calibrated are OSKAAR's probabilities by ridge regression, whatever lam / s is at x."""
     X, ys = rng.normal(size=(20, 2)), [("a", "b")[i % 2] for i in range(20)]
     learner = OSKAAR(losses.ZeroOne("ab"), kernel=kernels.Gaussian(1.0) + 1.0, lam=2.0).partial_fit(X, ys)
     K = naive.gram(lambda a, b: naive.gaussian(a, b) + 1, X, X)
     k = naive.gram(lambda a, b: naive.gaussian(a, b) + 1, [[0.3, 0.1]], X)
     codes = np.array([[0.5, -0.5] if y == "a" else [-0.5, 0.5] for y in ys])
     ridge = (k @ np.linalg.solve(K + 2.0 * np.eye(20), codes))[0] + 0.5
-    expected = (20 * naive.nearest_distribution(ridge) + 0.5) / 21
+    p = dict(zip("ab", (20 * naive.nearest_distribution(ridge) + 0.5) / 21))
+    learner._calibration = Calibration()
+    expected = list(naive.calibrated([*([([], [])] * 20), ([p], [{"a"}])], True)[-1][0].values())
     assert list(learner.predict_proba_one([0.3, 0.1]).values()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_probabilities_do_not_look_ahead():
+    """Those of the first rounds stay, whatever comes later; and what is refused leaves no trace."""
+    loss, rows, ys = STREAMS["classes"]
+    whole = replay(OSKAAR(loss), rows, ys).probabilities()
+    for n in (1, 7, 33):
+        others = [*ys[:n], *("ba"[y == "b"] for y in ys[n:])]
+        for p, q in zip(replay(OSKAAR(loss), rows, others).probabilities()[: n + 1], whole):
+            assert p == pytest.approx(q, abs=1e-12)
+    learner = OSKAAR(loss).partial_fit(rows, ys)
+    before = learner.calibration.gains.tobytes()
+    with pytest.raises(ValueError, match="unknown class"):
+        learner.learn_one(rows[0], "z")
+    assert learner.calibration.gains.tobytes() == before
+    assert not learner.like_new().calibration.gains.any()
+
+
+def test_cautious_probabilities_become_surer(rng):
+    """Labels that x tells for certain, and an estimate that a large lam pulls to the middle."""
+    X = rng.normal(size=(200, 2))
+    ys = np.where(X[:, 0] > 0, "up", "down")
+    learner = OSKAAR(losses.ZeroOne(["up", "down"]), lam=30.0).partial_fit(X, ys)
+    raw = learner.space.probabilities(learner.estimate([1.5, 0.0])[None]).P[0, 0]
+    assert raw < 0.88 < 0.95 < learner.predict_proba_one([1.5, 0.0])["up"]
+    assert repr(learner.calibration).startswith("Calibration(power ")
 
 
 def test_sequences_and_parts(rng):

@@ -224,7 +224,7 @@ def test_multi_label_names():
     marginal = faces.MultiLabelClassifier(OSKAAR(losses.SubsetHamming(2), lam=0.01))
     marginal.learn_one(x, {"u": True, "v": False})
     p = marginal.predict_proba_one(x)
-    assert p["u"][True] > 0.7 > 0.3 > p["v"][True]
+    assert p["u"][True] > 0.6 > 0.4 > p["v"][True]
     assert p["u"][True] + p["u"][False] == 1
 
 

@@ -82,6 +82,7 @@ FAIL = {
             "check_estimators_dtypes",
             "check_classifier_data_not_an_array",
             "check_classifiers_one_label",
+            "check_classifiers_one_label_sample_weights",
             "check_classifiers_classes",
             "check_classifiers_train",
             "check_classifier_not_supporting_multiclass",

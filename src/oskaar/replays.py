@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +12,11 @@ from oskaar.arrays import Array, fit_columns, spans
 from oskaar.display import html_table
 from oskaar.inputs import as_rounds
 from oskaar.learners.base import as_labels, require_same_length
+from oskaar.learners.calibration import Calibration, rounds_alike
+from oskaar.learners.confidence import named_probabilities
+from oskaar.learners.labels import Labels
 from oskaar.learners.learner import OnlineLearner, Rounds
-from oskaar.losses import Loss
+from oskaar.losses import Loss, Space
 from oskaar.metrics import Metrics
 
 
@@ -200,7 +202,8 @@ def _in_blocks(
     keep_estimates: bool,
 ) -> Replay:
     done: list[Rounds] = []
-    rounds, total, before = 0, 0.0, learner.rounds
+    rounds, total = 0, 0.0
+    start = learner.rounds, learner.space, learner.calibration
     ys = as_labels(ys)
     for chunk in learner.stream(xs, ys):
         done.append(chunk if keep_estimates else chunk.without_estimates())
@@ -222,7 +225,7 @@ def _of_blocks(
         _estimates(learner, done) if keep_estimates else None,
         ys,
         learner.loss,
-        _probabilities(learner, done, before) if keep_estimates else None,
+        _probabilities(learner, done, ys, start) if keep_estimates else None,
     )
 
 
@@ -238,20 +241,25 @@ def _estimates(learner: OnlineLearner, done: list[Rounds]) -> Callable[[], Any]:
     return expand
 
 
-def _probabilities(learner: OnlineLearner, done: list[Rounds], before: int) -> Callable[[], list[Any]]:
-    """Those of each round, after so many rounds as there were."""
+def _probabilities(
+    learner: OnlineLearner, done: list[Rounds], ys: list[Any], start: tuple[int, Space, Calibration]
+) -> Callable[[], list[Any]]:
+    """Those of each round, as they were then; start: rounds, space and calibration before the first."""
     space, loss = learner.space, learner.loss
 
     def expand() -> list[Any]:
+        before, known, calibration = start
         answers: list[Any] = []
         for chunk in done:
-            found = space.probabilities(fit_columns(chunk.estimates, space.p))
-            if found is None:
-                raise ValueError(f"{loss!r} has no probabilities: losses on classes, levels, tags, sequences have.")
-            stops = np.asarray(chunk.ends) * found.places
-            for lo, hi in spans(stops):
-                rows = replace(found, P=found.P[lo:hi]).smoothed(before + len(answers))
-                answers.append(rows if found.places > 1 or loss.parts else rows[0])
+            rows, i = spans(chunk.ends), 0
+            while i < len(rows):
+                some = rows[i : i + rounds_alike(before + len(answers))]
+                G = (chunk.estimates if chunk.unhedged is None else chunk.unhedged)[some[0][0] : some[-1][1]]
+                t, ends = len(answers), [hi - some[0][0] for _, hi in some]
+                labels = Labels(loss, known, [loss.check(y) for y in ys[t : t + len(some)]], ends)
+                full, then = fit_columns(G, space.p), before + np.arange(t, t + len(some))
+                answers += named_probabilities(loss, space, full, ends, then, calibration)
+                calibration, known, i = calibration.after_rounds(G, labels, before + t), labels.space, i + len(some)
         return answers
 
     return expand

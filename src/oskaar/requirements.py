@@ -32,9 +32,11 @@ def require_positive(name: str, number: Any, why: str = "") -> float:
     ValueError: beta must be finite and > 0, got 0.0: 1 weighs precision and recall alike.
     """
     try:
-        value = float(number)
+        value = float(math.nan if isinstance(number, (str, bytes, bool)) else number)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {number!r}.") from None
+        value = math.nan
+    if math.isnan(value) and number == number:
+        raise TypeError(f"{name} must be a number, got {number!r}.")
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be finite and > 0, got {number}{why and f': {why}'}.")
     return value

@@ -57,7 +57,8 @@ def sliceable(xs: Any) -> Any:
         return xs.to_numpy()
     if isinstance(xs, Iterable) and not isinstance(xs, (str, bytes, dict)):
         return sliceable(list(xs))
-    raise TypeError(f"xs must be a sequence of rows, got {type(xs).__name__}.")
+    hint = ": collect() it first" if hasattr(xs, "collect") else ": a frame, or a list of rows" * isinstance(xs, dict)
+    raise TypeError(f"xs must be a sequence of rows, got {type(xs).__name__}{hint}.")
 
 
 def length(xs: Any) -> int:

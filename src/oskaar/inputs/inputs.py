@@ -18,7 +18,17 @@ from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved
 from oskaar.schema import Schema
-from oskaar.schema.tables import Columns, Records, Table, is_frame, joined, mapping_of, of_frame, of_mappings
+from oskaar.schema.tables import (
+    Columns,
+    Records,
+    Table,
+    frame_length,
+    is_frame,
+    joined,
+    mapping_of,
+    of_frame,
+    of_mappings,
+)
 
 
 @saved("rows/inputs")
@@ -213,7 +223,7 @@ class Inputs:
         if self.store is None:
             self.kernels = self.chosen(block)
             self.store = store_like(block)
-            self.schema, self.columns = block.schema or self.schema, block.columns
+            self.schema, self.columns = block.schema, block.columns  # no schema for rows that are taken as they are
         self.store.append(block) if self.keep else self.store.adopt(block)
 
     def joined(self, other: Inputs) -> Store | None:
@@ -246,7 +256,14 @@ class Inputs:
             self.store.drop(rows)
 
     def _rows_of(self, x: Any) -> Any:
-        return self._many(x) if self.parts else one_row(x)
+        if self.parts or not is_frame(x):
+            return self._many(x) if self.parts else one_row(x)
+        frame = self._many(x)
+        if frame_length(x) != 1:
+            raise ValueError(
+                f"x must be one row, got a frame of {frame_length(x)}: many go to predict, fit or replay."
+            )
+        return frame
 
     def _many(self, xs: Any) -> Any:
         """A container of rows; the columns of a frame in the order of the first."""

@@ -119,6 +119,8 @@ def as_labels(ys: Any) -> list[Any]:
         raise ValueError("a learner requires y to be passed, but the target y is None: give a label for each input.")
     if hasattr(ys, "tocsr"):
         return as_rounds(ys)
+    if hasattr(ys, "to_pylist"):
+        return list(ys.to_pylist())
     if hasattr(ys, "to_numpy"):
         ys = ys.to_numpy()
     if isinstance(ys, np.ndarray) and ys.ndim == 1:

@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from oskaar import state
 from oskaar.arrays import Array, without_rounding
+from oskaar.display import html_table
 from oskaar.guards import exclusive, locked
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import (
@@ -117,6 +118,10 @@ class BatchILE(Predictor):
         """The answer for x."""
         G = self._estimates(self._parsed().parse(x))
         return self._space.decode_round(without_rounding(G))
+
+    def _repr_html_(self) -> str:
+        settings = {**self.get_params(deep=False), "schema": self.schema}
+        return html_table("BatchILE", [(name, repr(value)) for name, value in settings.items()])
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called."""

@@ -1,9 +1,11 @@
 r"""How sure a learner is: probabilities, scores, the best few answers, intervals.
 
-Probabilities come from the estimate (`losses.certainty`), without KAAR's factor lam / s where one solver makes it. An
-interval for numbers comes from the residuals y - z of the last rounds, as they were when the answers were given. If n
-residuals and the next one come in any order with equal probability, the next lies between the j-th smallest and the
-j-th largest of the n with probability at least 1 - 2 j / (n + 1).
+Probabilities come from the estimate (`losses.certainty`), without KAAR's factor lam / s where one solver makes it,
+and are calibrated by past ones (`learners.calibration`).
+
+An interval for numbers comes from the residuals y - z of the last rounds, as they were when the answers were given.
+If n residuals and the next one come in any order with equal probability, the next lies between the j-th smallest and
+the j-th largest of the n with probability at least 1 - 2 j / (n + 1).
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import numpy as np
 from oskaar.arrays import Array, batches, fit_columns
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
+from oskaar.learners.calibration import Calibration
 from oskaar.learners.estimators import Estimator, Pending
+from oskaar.learners.labels import Labels
 from oskaar.losses import Loss, Space
 from oskaar.saved import require, saved
 from oskaar.solvers.cholesky import PANEL
@@ -68,6 +72,12 @@ class Confidence:
     _space: Space
     _estimator: Estimator
     _residuals: Residuals
+    _calibration = Calibration()
+
+    @property
+    def calibration(self) -> Calibration:
+        """What past rounds say of the probabilities."""
+        return self._calibration
 
     @exclusive
     def predict_proba_one(self, x: Any) -> Any:
@@ -80,7 +90,7 @@ class Confidence:
         >>> learner.partial_fit([[0.0], [1.0]] * 20, [["a"], ["a", "b"]] * 20)
         OSKAAR(F1(), kernel=None, lam=0.1)
         >>> {tag: round(p, 2) for tag, p in learner.predict_proba_one([1.0]).items()}
-        {'a': 0.99, 'b': 0.99}
+        {'a': 0.98, 'b': 0.98}
         """
         block = self._inputs.parse(x)
         return self._probabilities(self._unhedged(block), [block.n])[0]
@@ -156,33 +166,51 @@ class Confidence:
     def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
         raise NotImplementedError
 
-    def _residuals_after(self, answers: Sequence[Any], ys: Sequence[Any]) -> Residuals:
-        """With the residuals of rounds, for losses on numbers."""
-        if not answers or self.loss.residual(answers[0], ys[0]) is None:
-            return self._residuals
-        found: list[Any] = [self.loss.residual(z, y) for z, y in zip(answers, ys, strict=True)]
-        return self._residuals.after(np.stack(found))
+    def _confidence_after(self, answers: Sequence[Any], G: Any, labels: Labels) -> tuple[Residuals, Calibration]:
+        """With the residuals of rounds, for losses on numbers, or with what their labels say of probabilities."""
+        if not answers:
+            return self._residuals, self._calibration
+        if self.loss.residual(answers[0], labels.ys[0]) is None:
+            return self._residuals, self._calibration.after_rounds(G, labels, self.rounds)
+        found: list[Any] = [self.loss.residual(z, y) for z, y in zip(answers, labels.ys, strict=True)]
+        return self._residuals.after(np.stack(found)), self._calibration
 
     def _unhedged(self, block: Block) -> Array:
-        """The estimate, without KAAR's factor where one solver makes it and the round is one row."""
+        """The estimate for one round, without KAAR's factor."""
         remembered = self._remembered(block.fingerprint())  # of predict_one
-        pending: Any = remembered[0] if remembered else self._estimator.forecast(block, self._space)
-        G = getattr(pending, "ridge", None) if block.n == 1 else None
-        return self._widened(pending.G if G is None else G)
+        return unhedged(remembered[0] if remembered else self._estimator.forecast(block, self._space), 1)
 
     def _widened(self, G: Array) -> Array:
         return fit_columns(G, self._space.p)
 
     def _probabilities(self, G: Array, ends: Any) -> list[Any]:
         """The probabilities of the answers of each round."""
-        found = self._space.probabilities(self._widened(G))
-        if found is None:
-            raise ValueError(
-                f"{self.loss!r} has no probabilities: losses on classes, levels, tags and sequences have; scores_one "
-                "is for rankings, interval_one for numbers."
-            )
-        rows = found.smoothed(self.rounds)
-        if found.places > 1 or self.loss.parts:
-            stops = [int(end) * found.places for end in ends]
-            return [rows[lo:hi] for lo, hi in zip([0, *stops], stops, strict=False)]
-        return rows
+        return named_probabilities(self.loss, self._space, self._widened(G), ends, self.rounds, self._calibration)
+
+
+def unhedged(pending: Any, rounds: int) -> Array:
+    """Estimates of so many rounds, without KAAR's factor where one solver makes it and each round is one row."""
+    G: Array = pending.G
+    return getattr(pending, "ridge", G) if len(G) == rounds else G
+
+
+def named_probabilities(
+    loss: Loss, space: Space, G: Array, ends: Any, rounds: Any, calibration: Calibration
+) -> list[Any]:
+    """Of rounds with estimates G that end at rows `ends`: a dict, or a list of dicts, for each.
+
+    rounds: how many there were before them, or before each.
+    """
+    found = space.probabilities(G)
+    if found is None:
+        raise ValueError(
+            f"{loss!r} has no probabilities: losses on classes, levels, tags and sequences have; scores_one "
+            "is for rankings, interval_one for numbers."
+        )
+    if np.ndim(rounds):
+        rounds = np.repeat(rounds, np.diff(ends, prepend=0) * found.places)
+    rows = calibration.applied(found, rounds).by_name()
+    if found.places > 1 or loss.parts:
+        stops = [int(end) * found.places for end in ends]
+        return [rows[lo:hi] for lo, hi in zip([0, *stops], stops, strict=False)]
+    return rows

@@ -108,7 +108,7 @@ class PendingKaar:
 
     @property
     def ridge(self) -> Array:
-        """The estimate without KAAR's factor lam / s, for one row."""
+        """The estimates without KAAR's factor lam / s, for rounds of one row."""
         E: Array = np.diagonal(self.inner.R)[:, None] * self.inner.E
         return E
 

@@ -23,8 +23,9 @@ from oskaar.display import html_table
 from oskaar.guards import exclusive, writing
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.base import Predictor, as_labels, require_same_length, schema_for
+from oskaar.learners.calibration import Calibration
 from oskaar.learners.certificate import Certificate
-from oskaar.learners.confidence import Confidence, Residuals
+from oskaar.learners.confidence import Confidence, Residuals, unhedged
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import Reading, reading_of
@@ -52,10 +53,12 @@ class Rounds:
     """What decoding that is not exact may have cost, over all these rounds."""
     drift: float = 0.0
     """The surrogate losses less those of the estimates when the labels came."""
+    unhedged: Array | None = None
+    """The estimates when the labels came, without KAAR's factor where it is known: for probabilities."""
 
     def without_estimates(self) -> Rounds:
         """All but the estimates, which may be large."""
-        return replace(self, estimates=np.zeros((0, 0)))
+        return replace(self, estimates=np.zeros((0, 0)), unhedged=None)
 
 
 class OnlineLearner(Confidence, Predictor):
@@ -102,6 +105,7 @@ class OnlineLearner(Confidence, Predictor):
             self._gap = 0.0
             self._drift = 0.0
             self._residuals = Residuals()
+            self._calibration = Calibration()
             self._memo: tuple[int, Any, Any, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
 
@@ -112,7 +116,10 @@ class OnlineLearner(Confidence, Predictor):
 
     @property
     def schema(self) -> Schema | None:
-        """How rows are read: the columns, and what each is taken for; None with a kernel or features given."""
+        """How rows are read: the columns, and what each is taken for.
+
+        None with a kernel or features given, and for sparse rows, which are taken as they are.
+        """
         return self._inputs.schema
 
     @property
@@ -151,7 +158,8 @@ class OnlineLearner(Confidence, Predictor):
     def _repr_html_(self) -> str:
         mean = self.total_loss / self.rounds if self.rounds else float("nan")
         rows = [("loss", repr(self.loss)), ("rounds", self.rounds), ("mean loss", mean), ("regret", self.regret)]
-        rows += [(name, repr(value)) for name, value in self.get_params(deep=False).items() if name != "loss"]
+        settings = {**self.get_params(deep=False), "schema": self.schema}
+        rows += [(name, repr(value)) for name, value in settings.items() if name != "loss"]
         return html_table(type(self).__name__, rows)
 
     def _totals(self) -> Certificate:
@@ -376,7 +384,7 @@ class OnlineLearner(Confidence, Predictor):
         labels = Labels(self.loss, self._space, [y], [block.n])
         _require_parts(len(labels.Phi), block.n)
         self._require_space(block)
-        happened = _happened(labels, [z], G)
+        happened = _happened(labels, [z], G, unhedged(pending, 1))
         if asked is not None:
             told = _total(labels.surrogate_losses(pending.G))
             happened = replace(happened, drift=_total(happened.surrogate_losses) - told)
@@ -390,7 +398,7 @@ class OnlineLearner(Confidence, Predictor):
         self._require_space(chunk)
         try:
             pending = self._estimator.forecast_chunk(chunk, labels)
-            happened = _happened(labels, labels.answers(pending.G), pending.G)
+            happened = _happened(labels, labels.answers(pending.G), pending.G, unhedged(pending, len(ys)))
         except ValueError:  # a round is refused, or rounding makes the chunk singular: go in turn
             rounds = zip(spans(ends), ys, strict=True)
             return [self._learn_round(self._inputs.part(chunk, lo, hi), y) for (lo, hi), y in rounds]
@@ -402,14 +410,14 @@ class OnlineLearner(Confidence, Predictor):
         advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
         self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
-        residuals = self._residuals_after(happened.predictions, labels.ys)
+        residuals, calibration = self._confidence_after(happened.predictions, happened.unhedged, labels)
         with writing(self):
             self._inputs.kernels = kernels
             self._inputs.append(block)
             self._estimator.commit(pending)
             self._space = labels.space
             self._account(happened)
-            self._residuals = residuals
+            self._residuals, self._calibration = residuals, calibration
             self._take(advance)
             if ticket is not None:
                 self._tickets.close(ticket)
@@ -460,6 +468,7 @@ class OnlineLearner(Confidence, Predictor):
         super()._check_state()
         state.require_kind(self._inputs, Inputs, "the inputs")
         state.require_kind(self._space, Space, "the space")
+        state.require_kind(self._calibration, Calibration, "the calibration")
         state.require_count(self.rounds, "rounds")
         state.require(state.require_count(self.unanswered, "rounds without an answer") <= self.rounds, "rounds")
         state.require_count(self._space.p, "the coordinates")
@@ -475,13 +484,13 @@ class OnlineLearner(Confidence, Predictor):
         return {**super().__getstate__(), "_memo": None}
 
 
-def _happened(labels: Labels, answers: list[Any], G: Array) -> Rounds:
+def _happened(labels: Labels, answers: list[Any], G: Array, U: Array | None = None) -> Rounds:
     """What rounds with these answers and estimates cost."""
     losses, optima, surrogates = labels.losses(answers), labels.optima(), labels.surrogate_losses(G)
     if not math.isfinite(_total(losses) + _total(optima) + _total(surrogates)):
         _refuse_numbers(losses, optima, surrogates, labels.Phi, answers, labels.ys)
     gap = 0.0 if labels.spaces[0].exact else _gaps(labels, answers, G, losses - optima)
-    return Rounds(answers, losses, optima, surrogates, G, labels.ends, gap)
+    return Rounds(answers, losses, optima, surrogates, G, labels.ends, gap, unhedged=U)
 
 
 def _gaps(labels: Labels, answers: list[Any], G: Array, regrets: Array) -> float:

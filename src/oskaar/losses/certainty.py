@@ -8,7 +8,7 @@ or a constant coordinate), the estimate is divided by its sum. Then it is moved 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,17 +32,38 @@ class Marginals:
     exclusive: bool = True
     places: int = 1
 
-    def smoothed(self, rounds: int) -> list[dict[Any, float]]:
-        """By name, as if one more label had come of which nothing is known: after t rounds no probability is 0.
+    def smoothed(self, rounds: Any) -> Marginals:
+        """As if one more label had come of which nothing is known: after t rounds no probability is 0.
 
-        (t P + 1/k) / (t + 1), or (t P + 1/2) / (t + 1) for names that hold or not.
+        (t P + 1/k) / (t + 1), or (t P + 1/2) / (t + 1) for names that hold or not. rounds: t, or one for each row.
 
-        >>> Marginals(["a", "b"], np.array([[1.0, 0.0]])).smoothed(9)
+        >>> Marginals(["a", "b"], np.array([[1.0, 0.0]])).smoothed(9).by_name()
         [{'a': 0.95, 'b': 0.05}]
         """
         prior = 1 / max(len(self.names), 1) if self.exclusive else 0.5
-        P = (rounds * self.P + prior) / (rounds + 1)
-        return [dict(zip(self.names, row, strict=True)) for row in P.tolist()]
+        t = np.asarray(rounds, dtype=float).reshape(-1, 1)
+        return replace(self, P=(t * self.P + prior) / (t + 1))
+
+    def by_name(self) -> list[dict[Any, float]]:
+        """A dict for each row."""
+        return [dict(zip(self.names, row, strict=True)) for row in self.P.tolist()]
+
+    def truth(self, ys: Sequence[Any], parts: bool = False) -> Any:
+        """Which names hold (n, k) in the rounds with labels ys; parts: a label has a name for each row.
+
+        >>> Marginals(["a", "b"], np.zeros((2, 2))).truth(["b", "new"]).tolist()
+        [[False, True], [False, False]]
+        """
+        columns = {name: j for j, name in enumerate(self.names)}
+        held: list[Any]
+        if self.exclusive:
+            held = [[name] for y in ys for name in y] if parts or self.places > 1 else [[y] for y in ys]
+        else:
+            held = [list(y) for y in ys]
+        holds = np.zeros((len(held), len(columns)), dtype=bool)
+        for row, names in zip(holds, held, strict=True):
+            row[[columns[name] for name in names if name in columns]] = True
+        return holds
 
 
 def exclusive(names: Sequence[Any], Q: Array, mass: Array | None = None, places: int = 1) -> Marginals:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from river import base
 
+from oskaar.learners.base import as_labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import F1, SubsetLoss, ZeroOne
 from oskaar.river.common import (
@@ -63,20 +64,22 @@ class Classifier(LearnerWrapper, base.MiniBatchClassifier):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a DataFrame in turn: bit for bit as `learn_one` does."""
-        self._inner.learn_many(frame_rows(X), y.tolist())
+        self._inner.learn_many(frame_rows(X), as_labels(y))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The class of each row."""
         import pandas as pd
 
         answers = [without_numpy(z) for z in self._inner.predict_many(frame_rows(X))]
-        return pd.Series(answers, index=X.index, dtype=object if None in answers else None)
+        return pd.Series(answers, index=getattr(X, "index", None), dtype=object if None in answers else None)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """The probabilities of the classes known so far, a column for each."""
         import pandas as pd
 
-        return pd.DataFrame([probabilities(self._inner, row) for row in frame_rows(X)], index=X.index)
+        return pd.DataFrame(
+            [probabilities(self._inner, row) for row in frame_rows(X)], index=getattr(X, "index", None)
+        )
 
     @property
     def _multiclass(self) -> bool:
@@ -144,6 +147,12 @@ class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
         keys = range(len(self._names)) if self._indexed else self._names
         p = {name: found.get(key, 0.0) for name, key in zip(self._names, keys, strict=True)}
         return {name: {False: 1 - p_i, True: p_i} for name, p_i in p.items()}
+
+    def top_one(self, x: dict[base.typing.FeatureName, Any], k: int = 3) -> list[tuple[Any, float]]:
+        """The k labels that are most probable, best first; [] before there are any."""
+        if self._names is None:
+            return []
+        return [(self._names[key] if self._indexed else key, p) for key, p in super().top_one(x, k)]
 
     def _names_with(self, y: Any) -> list[Any]:
         """The labels known, and those of y where the loss learns them."""

@@ -10,6 +10,7 @@ import numpy as np
 from oskaar.learners import OSKAAR
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
+from oskaar.schema.tables import of_frame
 
 BUDGET, LAM = 256, 0.1
 """Of the default learner: constant cost and memory."""
@@ -31,6 +32,18 @@ class LearnerWrapper:
             raise ValueError(f"{type(self).__name__} makes its learner at the first round: there has been none.")
         return self._inner
 
+    def top_one(self, x: Any, k: int = 3) -> list[tuple[Any, float]]:
+        """The k best names for x with their probabilities, or their scores for rankings, best first."""
+        return self.inner.top_one(sorted_row(x), k)
+
+    def scores_one(self, x: Any) -> dict[Any, float]:
+        """The score of each item of a ranking for x, larger is better."""
+        return self.inner.scores_one(sorted_row(x))
+
+    def interval_one(self, x: Any, coverage: float = 0.9) -> Any:
+        """(low, high) about the answer for x: see `OSKAAR.interval_one`."""
+        return without_numpy(self.inner.interval_one(sorted_row(x), coverage))
+
 
 def started(learner: Any, loss: Loss | None = None) -> OnlineLearner:
     """A learner with these settings that has seen nothing; None is OSKAAR with this loss, at constant cost."""
@@ -42,8 +55,8 @@ def started(learner: Any, loss: Loss | None = None) -> OnlineLearner:
 
 
 def frame_rows(X: Any) -> list[Any]:
-    """The rows of a DataFrame as dicts."""
-    return [sorted_row(row) for row in X.to_dict(orient="records")]
+    """The rows of a DataFrame, of pandas, polars or pyarrow, as dicts."""
+    return [sorted_row(row) for row in of_frame(X).records()]
 
 
 def sorted_row(x: Any) -> Any:

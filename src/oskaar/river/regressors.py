@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from river import base
 
 from oskaar.learners import OSKAAR
+from oskaar.learners.base import as_labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Squared
 from oskaar.river.common import (
@@ -56,13 +57,14 @@ class Regressor(LearnerWrapper, base.MiniBatchRegressor):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a DataFrame in turn: bit for bit as `learn_one` does."""
-        self._inner.learn_many(frame_rows(X), y.tolist())
+        self._inner.learn_many(frame_rows(X), as_labels(y))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The target of each row."""
         import pandas as pd
 
-        return pd.Series([_number(z) for z in self._inner.predict_many(frame_rows(X))], index=X.index, dtype=float)
+        answers = [_number(z) for z in self._inner.predict_many(frame_rows(X))]
+        return pd.Series(answers, index=getattr(X, "index", None), dtype=float)
 
     def interval_one(self, x: dict[base.typing.FeatureName, Any], coverage: float = 0.9) -> Any:
         """(low, high) about the target of x, from the last residuals; None where they are too few."""

@@ -227,11 +227,16 @@ def of_frame(frame: Any) -> Columns:
     Whatever the package, `frame[name]` is a column; it is an array by `to_numpy`, or a list of Python's values.
     """
     listed, names = _labels(frame), frame_names(frame)
-    n = int(frame.num_rows if _is_arrow(frame) else len(frame))
+    n = frame_length(frame)
     columns = [_frame_column(name, frame[key]) for name, key in zip(names, listed, strict=True)]
     if columns and all(isinstance(column, np.ndarray) for column in columns):
         return Columns(names, [], n, np.column_stack(columns))
     return Columns(names, columns, n)
+
+
+def frame_length(frame: Any) -> int:
+    """How many rows a frame has."""
+    return int(frame.num_rows if _is_arrow(frame) else len(frame))
 
 
 def frame_names(frame: Any) -> list[Any]:

@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from oskaar.arrays import Array
+from oskaar.inputs import as_rounds
 from oskaar.learners import OSKAAR, SALAMI, Ensemble, OnlineLearner
 from oskaar.learners.params import changed_settings, inner_settings
 from oskaar.losses import Loss
+from oskaar.schema.tables import is_frame, of_frame
 
 LEARNERS: dict[str, type[OnlineLearner]] = {"ensemble": Ensemble, "salami": SALAMI, "oskaar": OSKAAR}
 
@@ -65,15 +70,16 @@ class LearnerEstimator(BaseEstimator):
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Forget everything and learn these rows in turn; all rows count alike, and sample_weight is refused."""
-        if refused:
-            raise TypeError(
-                f"{type(self).__name__}.fit takes X and y, got {', '.join(refused)}: rows of a stream count alike. "
-                "Repeat a row that counts twice, and leave out one that does not count."
-            )
+    def fit(self, X: Any, y: Any, **weights: Any) -> Self:
+        """Forget everything and learn these rows in turn.
+
+        sample_weight: whole numbers; a row of weight 2 comes twice in a row, one of weight 0 never. It has no place
+        in the signature, as scikit-learn's tools would take it for a weight that is free of the order of rows.
+        """
+        if set(weights) - {"sample_weight"}:
+            raise TypeError(f"{type(self).__name__}.fit takes X, y and sample_weight, got {', '.join(weights)}.")
         with self._whole():
-            X, y = self._checked(X, y, reset=True)
+            X, y = self._checked(X, y, True, weights.get("sample_weight"))
             self.learner_ = self._made(self._start(y))
             self.learner_.partial_fit(X, self._encoded(y))
         return self
@@ -83,22 +89,52 @@ class LearnerEstimator(BaseEstimator):
         return hasattr(self, "learner_")
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are welcome."""
+        """Sparse rows are welcome, and so are missing values where no kernel is given."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._reads
         return tags
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        checked: tuple[Any, Any] = validate_data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=float, multi_output=True
-        )
-        return checked
+    @property
+    def _reads(self) -> bool:
+        """Whether the learner reads rows by a schema: no kernel and no features are given."""
+        return self.kernel is None and not (self.options or {}).get("features")
 
-    def _learn(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def _checked(self, X: Any, y: Any, reset: bool, sample_weight: Any = None) -> tuple[Any, Any]:
+        """Rows and labels, each as often as it counts."""
+        if self._mixed(X, reset):
+            X, y = self._rows(X, reset), check_array(y, ensure_2d=False, dtype=None, input_name="y")
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(self, X, y, reset=reset, multi_output=True, **self._form)
+        if sample_weight is None:
+            return X, y
+        places = np.repeat(np.arange(len(y)), _counts(sample_weight, X))
+        return _safe_indexing(X, places), y[places]
+
+    def _mixed(self, X: Any, reset: bool) -> bool:
+        """Whether rows are a frame that the learner reads itself: the columns of the first were not all numbers."""
+        if reset:
+            self.mixed_ = self._reads and is_frame(X) and of_frame(X).matrix is None
+        return bool(self.mixed_ and is_frame(X))
+
+    @property
+    def _form(self) -> dict[str, Any]:
+        """The form of all other rows, in scikit-learn's words."""
+        finite = "allow-nan" if self._reads else True
+        return {"accept_sparse": "csr", "dtype": None if self.mixed_ else float, "ensure_all_finite": finite}
+
+    def _rows(self, X: Any, reset: bool = False) -> Any:
+        """Rows as the learner takes them."""
+        if self._mixed(X, reset):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(self, X, reset=reset, **self._form)
+
+    def _learn(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows after those before them."""
         first = not self.__sklearn_is_fitted__()
         with self._whole():
-            X, y = self._checked(X, y, reset=first)
+            X, y = self._checked(X, y, first, sample_weight)
             if first:
                 self.learner_ = self._made(self._start(y, classes))
             self.learner_.partial_fit(X, self._encoded(y))
@@ -118,15 +154,21 @@ class LearnerEstimator(BaseEstimator):
     def _answers(self, X: Any) -> list[Any]:
         """The learner's answers for rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=float)
-        return self.learner_.predict_many(X)
+        return self.learner_.predict_many(self._rows(X))
 
     def _probabilities(self, X: Any) -> list[Any]:
         """The learner's probabilities for rows, by name."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=float)
-        found: list[Any] = self.learner_.predict_proba(X)
+        found: list[Any] = self.learner_.predict_proba(self._rows(X))
         return found
+
+    def _intervals(self, X: Any, coverage: float) -> Array:
+        """(low, high) for each row, (n, 2, ...)."""
+        check_is_fitted(self)
+        found = [self.learner_.interval_one(x, coverage) for x in as_rounds(self._rows(X))]
+        if None in found:
+            raise ValueError(f"{self.learner_.rounds} rows are too few for intervals of coverage {coverage}.")
+        return np.array(found)
 
     def _made(self, loss: Loss) -> OnlineLearner:
         make = one_of(LEARNERS, "learner", self.learner)
@@ -137,3 +179,15 @@ class LearnerEstimator(BaseEstimator):
             given["lam"] = self.lam
         made: OnlineLearner = make(loss, **given)
         return made
+
+
+def _counts(sample_weight: Any, X: Any) -> Any:
+    """How often each row comes."""
+    weights = _check_sample_weight(sample_weight, X)
+    wrong = (weights < 0) | (weights % 1 != 0)
+    if wrong.any():
+        raise ValueError(
+            f"sample_weight must be whole numbers >= 0, got {weights[wrong][0]:g}: a row of weight 2 comes twice in "
+            "the stream, one of weight 0 never."
+        )
+    return weights.astype(int)

@@ -26,14 +26,14 @@ class Classifier(ClassifierMixin, LearnerEstimator):
     array(['c', 'a'], dtype='<U1')
     """
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows after those before them; the first call lists all classes there will be."""
         if self.__sklearn_is_fitted__():
             if classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes!r}.")
         elif classes is None:
             raise ValueError("the first call of partial_fit needs classes=, all classes there will be.")
-        return self._learn(X, y, classes)
+        return self._learn(X, y, classes, sample_weight)
 
     def predict(self, X: Any) -> Any:
         """The class of each row."""
@@ -45,8 +45,8 @@ class Classifier(ClassifierMixin, LearnerEstimator):
         places = range(len(self.classes_)) if hasattr(self, "classes_") else ()
         return np.array([[p[i] for i in places] for p in self._probabilities(X)]).reshape(-1, len(places))
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = super()._checked(X, y, reset)
+    def _checked(self, X: Any, y: Any, reset: bool, sample_weight: Any = None) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, reset, sample_weight)
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 

@@ -44,9 +44,9 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, LearnerEstimator):
         super().__init__(learner, kernel, lam, budget, options)
         self.loss = loss
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows after those before them; classes, the columns of y, need not be given."""
-        return self._learn(X, y)
+        return self._learn(X, y, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """A matrix (n, k) of 0 and 1."""
@@ -68,10 +68,10 @@ class MultiLabelClassifier(MultiOutputMixin, ClassifierMixin, LearnerEstimator):
         tags.target_tags.single_output = False
         return tags
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _checked(self, X: Any, y: Any, reset: bool, sample_weight: Any = None) -> tuple[Any, Any]:
         if hasattr(y, "toarray"):
             y = y.toarray()
-        X, y = super()._checked(X, y, reset)
+        X, y = super()._checked(X, y, reset, sample_weight)
         if not (y.ndim == 2 and np.isin(y, (0, 1)).all()):
             raise ValueError(
                 f"y must be an (n, k) matrix of 0 and 1, got {type_of_target(y)} of shape {y.shape}: "

@@ -38,6 +38,10 @@ class OrdinalClassifier(Classifier):
         super().__init__(learner, kernel, lam, budget, options)
         self.levels = levels
 
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
+        """(lowest, highest) level of each row (n, 2), between which the label lies with about this probability."""
+        return self.classes_[self._intervals(X, coverage)]
+
     def _start(self, y: Any, classes: Any = None) -> Loss:
         given = self.levels if self.levels is not None else classes
         self.classes_ = unique_labels(y) if given is None else np.asarray(given)

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
+from oskaar.inputs import as_rounds
 from oskaar.losses import Footrule, Kendall, Loss, Spearman, order_from_ranks
 from oskaar.sklearn.base import LearnerEstimator, one_of
 
@@ -43,9 +45,9 @@ class Ranker(MultiOutputMixin, LearnerEstimator):
         super().__init__(learner, kernel, lam, budget, options)
         self.loss = loss
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn rows after those before them."""
-        return self._learn(X, y)
+        return self._learn(X, y, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The rank of each item (n, k), 1 is best."""
@@ -56,12 +58,15 @@ class Ranker(MultiOutputMixin, LearnerEstimator):
     def decision_function(self, X: Any) -> Any:
         """A score for each item (n, k), larger is better."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=float)
-        return np.array([list(self.learner_.scores_one(x).values()) for x in X]).reshape(-1, self.n_items_)
+        rows = as_rounds(self._rows(X))
+        return np.array([list(self.learner_.scores_one(x).values()) for x in rows]).reshape(-1, self.n_items_)
 
-    def score(self, X: Any, y: Any) -> float:
-        """1 - 2 times the mean loss."""
-        return 1 + 2 * self.learner_.score(X, self._encoded(np.asarray(y)))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - 2 times the mean loss, weighted."""
+        answers, labels, loss = self._answers(X), self._encoded(np.asarray(y)), self.learner_.loss
+        check_consistent_length(answers, labels)
+        costs = [loss(z, loss.check(y)) for z, y in zip(answers, labels, strict=True)]
+        return 1 - 2 * float(np.average(costs, weights=sample_weight))
 
     def _start(self, y: Any, classes: Any = None) -> Loss:
         chosen = one_of(LOSSES, "loss", self.loss)

@@ -43,14 +43,19 @@ class VectorRegressor(MultiOutputMixin, RegressorMixin, LearnerEstimator):
         self.low = low
         self.high = high
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn rows after those before them."""
-        return self._learn(X, y)
+        return self._learn(X, y, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> Array:
         """The targets of each row, in the shape of y."""
         answers = np.array(self._answers(X)).reshape(-1, self.n_outputs_)
         return answers[:, 0] if self.flat_ else answers
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """(low, high) about each answer, (n, 2) or (n, 2, k), from the residuals of the last 500 rows."""
+        ends = self._intervals(X, coverage)
+        return ends[:, :, 0] if self.flat_ else ends
 
     def _start(self, y: Array, classes: Any = None) -> Loss:
         Y = _table(y)
