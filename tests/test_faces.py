@@ -38,6 +38,22 @@ def test_kernels_that_are_none(make, kernel, message):
             Classifier(kernel=kernel).fit([[0.0], [1.0]], ["a", "b"])
 
 
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (OSKAAR, {"lam": "0.1"}, "lam must be a number, got '0.1'"),
+        (OSKAAR, {"lam": True}, "lam must be a number, got True"),
+        (SALAMI, {"window": "5"}, "window must be a whole number >= 1, or None for all rows, got '5'"),
+        (Ensemble, {"false_alarms": "no"}, "false_alarms must be from"),
+        (Ensemble, {"eta": "fast"}, "eta must be a number, got 'fast'"),
+        (Ensemble, {"budget": "64"}, "budget must be a whole number"),
+    ],
+)
+def test_settings_of_wrong_types(make, given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make(losses.ZeroOne("ab"), **given)
+
+
 def test_probabilities(X):
     y = np.where(X[:, 0] > 0, "up", "down")
     model = make_pipeline(StandardScaler(), Classifier("oskaar", lam=0.1)).fit(X, y)

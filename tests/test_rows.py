@@ -163,6 +163,8 @@ def test_the_schema_is_shown():
         ([f"u{i // 2}" for i in range(200)], "category, 100 values, hashed"),
         (["a b c d", "e f g"], "text, hashed words"),
         ([None, None], "left out, no values"),
+        ([np.array(1.0), np.array(2)], "number"),
+        ([np.array("2024-01-01", "datetime64[D]")], "time (trend)"),
         (["x"] * 150 + ["y"] * 2 + ["z"] * 2, "category, 3 values, 2 rare ones as one"),
     ],
 )
@@ -317,6 +319,70 @@ def test_rows_without_names_after_rows_with_names():
     assert np.array_equal(learner.estimate([1.0, 2.0]), learner.estimate({"b": 2.0, "a": 1.0}))
     with pytest.raises(TypeError, match="must be a row with names"):
         learner.learn_one([1.0, 2.0, 3.0], "a")
+
+
+def test_rows_in_lists_with_cells_of_every_kind():
+    """Lists and tuples without names, also with lists in them; also after rows with names."""
+    rows = [[1.0 * i, "red" if i % 2 else "blue", ["a", "b"], dt.date(2024, 1, 1 + i), None] for i in range(20)]
+    named = [dict(zip("abcde", row)) for row in rows]
+    for given_ in (rows, [tuple(row) for row in rows]):
+        learner = OSKAAR(LOSS).fit(given_, "ab" * 10)
+        assert repr(learner.schema).startswith("0: number; 1: category, 2 values; 2: tokens, hashed; 3: time (")
+        one = OSKAAR(LOSS)
+        for x, y in zip(given_, "ab" * 10):
+            one.learn_one(x, y)
+        np.testing.assert_allclose(one.estimate(given_[3]), learner.estimate(given_[3]), atol=1e-10)
+    by_name = OSKAAR(LOSS).fit(named, "ab" * 10)
+    np.testing.assert_array_equal(by_name.estimate(rows[3]), by_name.estimate(named[3]))
+
+
+def test_a_frame_of_one_row_is_a_row():
+    learner = Ensemble(LOSS).fit(ROWS, YS)
+    for frame in frames():
+        one = frame.slice(3, 1) if hasattr(frame, "slice") else frame[3:4]
+        np.testing.assert_array_equal(learner.estimate(one), learner.estimate(ROWS[3]))
+        ticket, _ = learner.ask(one)
+        learner.forget(ticket)
+        with pytest.raises(ValueError, match="x must be one row, got a frame of 40: many go to predict"):
+            learner.learn_one(frame, "a")
+    numbers = pd.DataFrame({"b": [1.0, 2.0], "a": [3.0, 4.0]})
+    given_ = OSKAAR(LOSS, kernels.Gaussian() + 1.0).fit(numbers, "ab")
+    np.testing.assert_array_equal(given_.estimate(numbers[["a", "b"]][:1]), given_.estimate([1.0, 3.0]))
+
+
+def test_labels_of_every_package():
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    wanted = replay(OSKAAR(LOSS), ROWS, YS).losses
+    kinds = [pd.Series(YS), pd.Series(YS).astype("category"), polars.Series(YS), arrow.array(YS)]
+    for labels in (*kinds, arrow.chunked_array([YS])):
+        np.testing.assert_array_equal(replay(OSKAAR(LOSS), ROWS, labels).losses, wanted)
+
+
+def test_sparse_rows_have_no_schema():
+    sparse = pytest.importorskip("scipy.sparse")
+    X = sparse.random(30, 20, 0.2, format="csr", random_state=0)
+    learner = Ensemble(LOSS).fit(X, "ab" * 15)
+    assert learner.schema is None
+    again = oskaar.from_bytes(learner.to_bytes())
+    assert again.partial_fit(X, "ab" * 15).predict(X) == learner.partial_fit(X, "ab" * 15).predict(X)
+
+
+@pytest.mark.parametrize("make", [OSKAAR, Ensemble, BatchILE])
+def test_notebooks_show_the_schema(make):
+    assert "channel: category, 3 values" in make(LOSS).fit(ROWS, YS)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("xs", "message"),
+    [
+        ([1.0, 2.0], r"A row of one number is \[x\]"),
+        (["a text", "another"], r"one of a text \{'text': x\}"),
+        ({"a": [1.0, 2.0]}, "got dict: a frame, or a list of rows"),
+    ],
+)
+def test_what_is_no_table(xs, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Ensemble(LOSS).fit(xs, "ab")
 
 
 def test_tickets_keep_rows_as_they_came():

@@ -286,7 +286,9 @@ class Inputs:
         if hasattr(rows, "tocsr") or not len(rows):
             return False
         first = rows[0]
-        return mapping_of(first) is not None or (isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first) > 0)
+        if isinstance(first, np.ndarray):
+            return first.ndim > 0
+        return isinstance(first, (list, tuple)) or mapping_of(first) is not None
 
     def _table(self, rows: Any) -> Table:
         """Rows as they came, checked."""

@@ -49,7 +49,7 @@ def by_name(x: Any, schema: Schema) -> Any:
     """A row as a mapping; one without names has its cells in the order of the columns."""
     row = mapping_of(x)
     if row is None:
-        if not isinstance(x, (list, tuple, np.ndarray)) or np.ndim(x) != 1 or len(x) != len(schema.known):
+        if not isinstance(x, (list, tuple, np.ndarray)) or _dimensions(x) != 1 or len(x) != len(schema.known):
             raise TypeError(
                 f"x must be a row with names, as the first was, or of {len(schema.known)} cells, got {shorten(x)}."
             )
@@ -78,6 +78,11 @@ def placed(rows: Any, schema: Schema) -> Columns:
             raise ValueError(f"x must have {width} columns, as the first row had, got {shorten(row)}.")
     columns = [plain_column(j, [row[j] for row in rows]) for j in range(width)]
     return Columns(range(width), columns, len(rows))
+
+
+def _dimensions(x: Any) -> int:
+    """Of an array; lists and tuples are rows, whatever their cells are."""
+    return x.ndim if isinstance(x, np.ndarray) else 1
 
 
 def _has_texts(row: Any) -> bool:

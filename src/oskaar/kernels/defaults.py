@@ -122,7 +122,10 @@ def default_kernel(rows: Rows) -> Kernel:
     Sum(Gaussian(lengthscale=2.0), Constant(value=1.0))
     """
     if isinstance(rows, list):
-        raise ValueError("there is no default kernel for objects: give one, such as kernels.Pairwise(function).")
+        raise ValueError(
+            "there is no default kernel for objects: give one, such as kernels.Pairwise(function). A row of one "
+            "number is [x], one of a text {'text': x}."
+        )
     if isinstance(rows, MixedRows):
         numbers = Gaussian(math.sqrt(max(1, rows.dense.shape[1])))
         return 0.5 * OnNumbers(numbers) + 0.5 * OnText(Cosine()) + 1.0

@@ -11,6 +11,7 @@ from oskaar import theory
 from oskaar.features import FeatureMap
 from oskaar.learners.base import features_for, require_lam, require_positive
 from oskaar.learners.change_points import RATES
+from oskaar.requirements import require_whole
 
 
 def grid_of(lam: Any) -> list[float]:
@@ -53,11 +54,7 @@ def restarts_of(restarts: Any) -> Any:
 
 def window_of(window: Any) -> int | None:
     """How many rows to keep; None is all."""
-    if window is None:
-        return None
-    if window % 1 != 0 or window < 1:
-        raise ValueError(f"window must be a whole number >= 1, or None for all rows, got {window}.")
-    return int(window)
+    return None if window is None else require_whole("window", window, note=", or None for all rows")
 
 
 def require_projection(project: Any, shifted: bool) -> None:
@@ -83,7 +80,7 @@ def rate_of(eta: Any, project: bool, kernels: list[Any], bound: float | None) ->
 
 def rate_of_alarms(rate: Any) -> float:
     """False alarms a round."""
-    if not RATES[0] <= rate <= RATES[1]:
+    if isinstance(rate, (str, bytes)) or not RATES[0] <= rate <= RATES[1]:
         raise ValueError(
             f"false_alarms must be from {RATES[0]} to {RATES[1]} a round, got {rate!r}: 0.001 is one in 1000 rounds "
             "where nothing changes."

@@ -49,6 +49,8 @@ def plain(name: Any, value: Any) -> Any:
         return _time(name, value)
     if isinstance(value, (Number, Rational)) and not isinstance(value, (complex, np.timedelta64)):
         return _number(name, value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return plain(name, value.item() if value.dtype.kind != "M" else value[()])
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         return _tokens(name, value)
     return _refuse(name, value)
