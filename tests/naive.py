@@ -1148,7 +1148,7 @@ def encoded_rows(rows, kinds):
 # ------------------------------------------------------------------ calibration
 
 
-def calibrated(rounds, exclusive, first=512, every=8):
+def calibrated(rounds, exclusive, first=512, every=32):
     """Probabilities of each round, raised to powers that the rounds before it chose.
 
     rounds: (places, truths) of each: a dict of probabilities and a set of names that held, for each place.

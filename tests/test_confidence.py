@@ -97,6 +97,7 @@ def truths_of(loss, y):
 def test_calibration_the_long_way(make, kind, monkeypatch):
     """Probabilities in a loop are those of the naive twin; also of a replay, of tickets, and after saving."""
     monkeypatch.setattr("oskaar.learners.calibration.FIRST", 20)
+    monkeypatch.setattr("oskaar.learners.calibration.EVERY", 8)
     loss, rows, ys = STREAMS[kind]
     learner, rounds, found = make(loss), [], []
     for t, (x, y) in enumerate(zip(rows, ys)):
@@ -111,7 +112,7 @@ def test_calibration_the_long_way(make, kind, monkeypatch):
             learner.tell(ticket, y)
         else:
             learner.learn_one(x, y)
-    for mine, wanted in zip(found, naive.calibrated(rounds, raw.exclusive, 20)):
+    for mine, wanted in zip(found, naive.calibrated(rounds, raw.exclusive, 20, 8)):
         for p, q in zip(mine, wanted, strict=True):
             assert p == pytest.approx(q, abs=1e-9)
     again = make(loss)

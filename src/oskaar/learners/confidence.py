@@ -166,14 +166,14 @@ class Confidence:
     def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
         raise NotImplementedError
 
-    def _confidence_after(self, answers: Sequence[Any], G: Any, labels: Labels) -> tuple[Residuals, Calibration]:
-        """With the residuals of rounds, for losses on numbers, or with what their labels say of probabilities."""
+    def _confidence_after(self, answers: Sequence[Any], G: Any, labels: Labels) -> dict[str, Any]:
+        """What rounds change here: the residuals, for losses on numbers, or the calibration of probabilities."""
         if not answers:
-            return self._residuals, self._calibration
+            return {}
         if self.loss.residual(answers[0], labels.ys[0]) is None:
-            return self._residuals, self._calibration.after_rounds(G, labels, self.rounds)
+            return {"_calibration": self._calibration.after_rounds(G, labels, self.rounds)}
         found: list[Any] = [self.loss.residual(z, y) for z, y in zip(answers, labels.ys, strict=True)]
-        return self._residuals.after(np.stack(found)), self._calibration
+        return {"_residuals": self._residuals.after(np.stack(found))}
 
     def _unhedged(self, block: Block) -> Array:
         """The estimate for one round, without KAAR's factor."""

@@ -109,8 +109,9 @@ class PendingKaar:
     @property
     def ridge(self) -> Array:
         """The estimates without KAAR's factor lam / s, for rounds of one row."""
-        E: Array = np.diagonal(self.inner.R)[:, None] * self.inner.E
-        return E
+        R, E = self.inner.R, self.inner.E
+        ridge: Array = (R if len(E) == 1 else np.diagonal(R)[:, None]) * E
+        return ridge
 
     def commit(self) -> None:
         """Append the rounds to the solver, or update it with the one round and its label."""

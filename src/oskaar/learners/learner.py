@@ -410,14 +410,14 @@ class OnlineLearner(Confidence, Predictor):
         advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
         self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
-        residuals, calibration = self._confidence_after(happened.predictions, happened.unhedged, labels)
+        confidence = self._confidence_after(happened.predictions, happened.unhedged, labels)
         with writing(self):
             self._inputs.kernels = kernels
             self._inputs.append(block)
             self._estimator.commit(pending)
             self._space = labels.space
             self._account(happened)
-            self._residuals, self._calibration = residuals, calibration
+            self.__dict__.update(confidence)
             self._take(advance)
             if ticket is not None:
                 self._tickets.close(ticket)
