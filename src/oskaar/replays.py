@@ -185,13 +185,13 @@ def replay_until_refused(learner: OnlineLearner, xs: Any, ys: Any) -> tuple[Repl
     (True, 'MemoryError')
     """
     done: list[Rounds] = []
-    before, reason = learner.rounds, None
+    start, reason = _start(learner), None
     try:
         for chunk in learner.stream(xs, ys):
             done.append(chunk.without_estimates())  # noqa: PERF401, what is done is kept
     except (ValueError, TypeError, MemoryError) as error:
         reason = error
-    return _of_blocks(learner, done, list(ys)[: sum(len(chunk.losses) for chunk in done)], before, False), reason
+    return _of_blocks(learner, done, list(ys)[: sum(len(chunk.losses) for chunk in done)], start, False), reason
 
 
 def _in_blocks(
@@ -203,7 +203,7 @@ def _in_blocks(
 ) -> Replay:
     done: list[Rounds] = []
     rounds, total = 0, 0.0
-    start = learner.rounds, learner.space, learner.calibration
+    start = _start(learner)
     ys = as_labels(ys)
     for chunk in learner.stream(xs, ys):
         done.append(chunk if keep_estimates else chunk.without_estimates())
@@ -211,11 +211,20 @@ def _in_blocks(
         total += float(chunk.losses.sum())
         if progress is not None:
             progress(rounds, total / rounds)
-    return _of_blocks(learner, done, ys, before, keep_estimates)
+    return _of_blocks(learner, done, ys, start, keep_estimates)
+
+
+def _start(learner: OnlineLearner) -> tuple[int, Space, Calibration]:
+    """What probabilities depend on: rounds, what is known of the labels, and the calibration."""
+    return learner.rounds, learner.space, learner.calibration
 
 
 def _of_blocks(
-    learner: OnlineLearner, done: list[Rounds], ys: list[Any], before: int, keep_estimates: bool
+    learner: OnlineLearner,
+    done: list[Rounds],
+    ys: list[Any],
+    start: tuple[int, Space, Calibration],
+    keep_estimates: bool,
 ) -> Replay:
     return Replay(
         [z for chunk in done for z in chunk.predictions],
@@ -244,7 +253,7 @@ def _estimates(learner: OnlineLearner, done: list[Rounds]) -> Callable[[], Any]:
 def _probabilities(
     learner: OnlineLearner, done: list[Rounds], ys: list[Any], start: tuple[int, Space, Calibration]
 ) -> Callable[[], list[Any]]:
-    """Those of each round, as they were then; start: rounds, space and calibration before the first."""
+    """Those of each round, as they were then; start: of the learner before the first."""
     space, loss = learner.space, learner.loss
 
     def expand() -> list[Any]:
