@@ -1,10 +1,13 @@
 """How well probabilities are calibrated: expected calibration error, log loss and Brier score, peers in the same run.
 
     python benchmarks/reliability.py [stream ...]
+    python benchmarks/reliability.py frames
 
 Each round is predicted before it is learned. Peers from River learn online on standardised rows; those from
 scikit-learn are refitted every 100 rounds on all rows so far. Smaller is better everywhere. Probabilities below 1e-6
 count as 1e-6 in the log loss, for everyone. The calibration error has 10 bins of the probability of the answer.
+
+frames: the Ensemble's probabilities with and without calibration on the classes of the frames of rows.py.
 """
 
 import sys
@@ -20,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oskaar import OSKAAR, Ensemble, losses, replay
+from oskaar.learners.calibration import Calibration
 
 ROUNDS, EVERY = 1200, 100
 
@@ -110,8 +114,26 @@ def judged(proba, ys):
     return float(error), float(log), float(brier), float(1 - right.mean())
 
 
+def on_frames():
+    """Probabilities as they are, and before calibration."""
+    import rows
+
+    calibrated = Calibration.applied
+    for name, frame, ys, numbers in rows.frames():
+        gaps = {f"{name}, 20% missing": rows.with_gaps(frame)} if name in ("cars-origin", "fair-affairs") else {}
+        for label, table in ({} if numbers else {name: frame, **gaps}).items():
+            result, found = replay(Ensemble(losses.ZeroOne(sorted(set(ys), key=str))), table, ys), []
+            for applied in (lambda self, marginals, rounds: marginals.smoothed(rounds), calibrated):
+                Calibration.applied = applied
+                found.append(judged(result.probabilities(), ys)[:3])
+            shown = [", ".join(f"{value:.3f}" for value in values) for values in found]
+            print(f"{label:26} calibration error, log loss, Brier: {shown[0]}; calibrated {shown[1]}", flush=True)
+
+
 def main(names):
     warnings.simplefilter("ignore")
+    if names == ["frames"]:
+        return on_frames()
     for name in names or STREAMS:
         X, ys = STREAMS[name]()
         print(f"{name}: {len(X)} rounds, {X.shape[1]} features, {len(set(ys))} classes")
