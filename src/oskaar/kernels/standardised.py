@@ -105,10 +105,18 @@ class Scaled(Mapped):
     def width(self) -> int:
         return len(self.scales)
 
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        centres, scales = np.array(self.centres), np.array(self.scales)
+        inner = self.kernel.against(self._units(Y, centres, scales))
+        return lambda X: inner(self._units(X, centres, scales))
+
     def mapped(self, X: Rows) -> Array:
+        return self._units(X, np.array(self.centres), np.array(self.scales))
+
+    def _units(self, X: Rows, centres: Array, scales: Array) -> Array:
         with np.errstate(over="ignore"):  # what is infinitely far is cut off too
-            units: Array = self._matrix(X) - np.array(self.centres)
-            units /= np.array(self.scales)
+            units: Array = self._matrix(X) - centres
+            units /= scales
         np.maximum(units, -LIMIT, out=units)
         return np.minimum(units, LIMIT, out=units)
 

@@ -236,11 +236,13 @@ class Stream:
         """As `_work`, in the event loop: operations for a moment; all else goes to a thread."""
         answers: list[tuple[Operation, Answer]] = []
         started = now = time.perf_counter()
-        while now - started < SLICE and self._is_quick():
+        quick = self._is_quick()
+        while quick and self.core is not None and now - started < SLICE:
             operation = self._pending.popleft()
             assert isinstance(operation, Operation)
             answers.append((operation, self._applied(operation)))
             now = time.perf_counter()
+            quick = bool(self._pending) and isinstance(self._pending[0], Operation)
         if answers:
             self._count()
             self._took(now - started, len(answers))
