@@ -376,6 +376,25 @@ def test_limits(tmp_path):
     asyncio.run(run())
 
 
+def test_new_learners_are_weighed_as_they_grow(tmp_path):
+    """Many streams with a few rounds each: what they take is known, and those used least recently leave memory."""
+
+    async def run():
+        async with running(tmp_path, Limits(memory=200_000)) as service:
+            for i in range(12):
+                stream = await learned(service, 3, f"s{i}")
+                assert stream.bytes > 0.5 * stream.core.learner.cost().bytes > 5000
+            for _ in range(500):
+                if service.bytes <= 200_000:
+                    break
+                await asyncio.sleep(0.01)
+            assert service.bytes <= 200_000
+            assert sum(stream.core is None for stream in service.streams.values()) > 0
+            assert await model(service.streams["s0"]) == local(3).to_bytes()
+
+    asyncio.run(run())
+
+
 def test_the_log_is_bounded(tmp_path):
     """Past its limit operations wait for a checkpoint, which is made at once."""
 

@@ -36,7 +36,8 @@ TURN = 32
 """Operations in a turn before answers go out."""
 
 WEIGHED, SHARE = 256, 100
-"""Operations between two looks at the memory of the learner, which take one part in so many of the time at most."""
+"""Operations between two looks at the memory of the learner, which take one part in so many of the time at most;
+the first looks come after 1, 2, 4, ... operations: a learner grows most when it is new."""
 
 QUICK, SLICE = 0.001, 0.004
 """Seconds: what an operation takes at most that the event loop applies itself, and for how long it does that."""
@@ -77,7 +78,7 @@ class Stream:
         self._lock = threading.Lock()
         self._working = False
         self._leaving = False
-        self._weigh_at, self._weigh_after = 0, 0.0
+        self._weigh_at, self._weigh_after, self._weighs_in = 0, 0.0, 1
         self._pace = 1.0
         """Seconds that an operation takes, of late."""
 
@@ -328,8 +329,10 @@ class Stream:
         if self.core is not None:
             started = time.perf_counter()
             self.bytes = self.core.bytes()
-            self._weigh_at = self.applied + WEIGHED
-            self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
+            self._weigh_at = self.applied + self._weighs_in
+            if self._weighs_in == WEIGHED:
+                self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
+            self._weighs_in = min(2 * self._weighs_in, WEIGHED)
             self.service.balance()
 
     def checkpointed(self, core: Core) -> None:
