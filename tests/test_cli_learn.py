@@ -440,3 +440,27 @@ def test_a_model_goes_on_with_a_file_written_in_another_way(tmp_path, capsys):
     assert set(oskaar.load(model).predict_proba_one({"x": 1.0})) == {"a", "b"}
     assert main(["learn", str(then), "--model", model, "--budget", "9"]) == 2
     assert "start anew with another --model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "new", "column"),
+    [
+        ("a.csv", "a,L1,L2\n" + "1,1,2\n2,2,1\n" * 15, "a\n1\n", "scores"),
+        ("a.csv", "a,y\n" + "".join(f"{i % 7},{i % 7 + 0.5}\n" for i in range(80)), "a\n1\n", "interval"),
+        ("a.conll", "the D\ncats N\n\n" * 20, "the X\ncats X\n\n", "probabilities"),
+    ],
+)
+def test_how_sure_an_answer_is(tmp_path, name, rows, new, column):
+    """Scores of the items of a ranking by name, an interval around a number, probabilities of each word."""
+    path, model, out = tmp_path / name, str(tmp_path / "m"), tmp_path / "z.jsonl"
+    path.write_text(rows)
+    assert main(["learn", str(path), "--learner", "oskaar", "--model", model, "--quiet", "--json"]) == 0
+    path.write_text(new)
+    assert main(["predict", model, str(path), "--out", str(out), "--quiet"]) == 0
+    found = [json.loads(line)[column] for line in out.read_text().splitlines()]
+    if column == "scores":
+        assert found[0]["L1"] > found[0]["L2"]
+    elif column == "interval":
+        assert found[0][0] < 1.5 < found[0][1]
+    else:
+        assert found[0]["D"] > 0.5 > found[1]["D"]

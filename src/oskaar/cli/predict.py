@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import PurePath
 from typing import IO, Any
 
+import numpy as np
+
 from oskaar.cli.checkpoint import Checkpoint, read_checkpoint, require_same_columns
 from oskaar.cli.console import say
 from oskaar.cli.settings import COLUMNS, reads_by_schema
@@ -26,6 +28,9 @@ CHUNK = 256
 
 CODE = re.compile(r"[+-]?0\d+")
 """Digits that are a name, not a number."""
+
+INTERVAL = 0.9
+"""The part of labels that lies in an interval."""
 
 Rows = Iterator[dict[str, Any]]
 
@@ -59,10 +64,10 @@ class _Answered:
         self.columns = list(table.columns or ())
         self._learner = kept.learner
         self._show = make_labels(type(kept.learner.loss).__name__, kept.about["y"], chosen).show
-        self._sure: Callable[[Any], Any] | None = getattr(kept.learner, "predict_proba", None)
         self.rounds = self.skipped = 0
-        self.answers = ["prediction", *(["probabilities"] if self._sure else [])]
-        for name in self.answers:
+        self._ways: Ways = WAYS
+        self.answers = ["prediction", WAYS[0][0]]
+        for name in ("prediction", *(name for name, _ in WAYS)):
             if name in self.columns:
                 raise ReadError(f"{table.name} has a column {name!r}, which answers need: rename it, and learn anew.")
         ending = PurePath(options.out or "-").suffix.lower()
@@ -73,8 +78,8 @@ class _Answered:
         while chunk := list(islice(rounds, CHUNK)):
             xs = [x for _, x in chunk if x is not None]
             many = getattr(self._learner, "predict_many", None)
-            answers = iter(many(xs) if many and xs else [self._learner.predict_one(x) for x in xs])
-            sure = iter(self._probabilities(xs))
+            found = list(many(xs)) if many and xs else [self._learner.predict_one(x) for x in xs]
+            answers, sure = iter(found), iter(self._how_sure(xs, found))
             for records, x in chunk:
                 if x is None:
                     self.skipped += 1
@@ -85,19 +90,51 @@ class _Answered:
 
     def _rows(self, records: list[Record], z: Any, more: dict[str, Any]) -> Rows:
         """A row for each record; the parts of an answer to several go to one each, where there are as many."""
-        parts = z if isinstance(z, list) and len(z) == len(records) > 1 else [z] * len(records)
-        for record, part in zip(records, parts, strict=True):
-            yield {**self._cells(record), "prediction": part, **more}
+        n = len(records)
+        for i, record in enumerate(records):
+            both = {"prediction": z, **more}
+            yield {
+                **self._cells(record),
+                **{k: v[i] if isinstance(v, list) and len(v) == n > 1 else v for k, v in both.items()},
+            }
 
-    def _probabilities(self, xs: list[Any]) -> list[dict[str, Any]]:
-        """Those of each round, as a column; no column for a loss without any."""
-        try:
-            if self._sure and xs:
-                return [{"probabilities": jsonable_shares(shares)} for shares in self._sure(xs)]
-        except (TypeError, ValueError, NotImplementedError):
-            self._sure = None
-            self.answers = ["prediction"]
+    def _how_sure(self, xs: list[Any], answers: list[Any]) -> list[dict[str, Any]]:
+        """What says how sure each answer is, as a column; no column for a loss that has nothing of the kind."""
+        while xs and self._ways:
+            name, way = self._ways[0]
+            try:
+                found = [{name: jsonable_shares(one)} for one in way(self._learner, xs, answers, self._show)]
+            except (TypeError, ValueError, AttributeError, NotImplementedError):
+                self._ways = self._ways[1:]
+                self.answers = ["prediction", *(name for name, _ in self._ways[:1])]
+            else:
+                return found
         return [{} for _ in xs]
+
+
+def _probabilities(learner: Any, xs: list[Any], answers: list[Any], show: Callable[[Any], Any]) -> Any:
+    return learner.predict_proba(xs)
+
+
+def _scores(learner: Any, xs: list[Any], answers: list[Any], show: Callable[[Any], Any]) -> list[dict[Any, float]]:
+    """Those of the items of a ranking, larger is better."""
+    found = [learner.scores_one(x) for x in xs]
+    return [dict(zip(show(tuple(scores)), scores.values(), strict=True)) for scores in found]
+
+
+def _intervals(learner: Any, xs: list[Any], answers: list[Any], show: Callable[[Any], Any]) -> list[Any]:
+    """(low, high) around each number, for 9 labels of 10: as far from one answer as from the others."""
+    first = learner.interval_one(xs[0], INTERVAL)
+    if first is None:
+        return [None] * len(xs)
+    ends = [np.asarray(end) - np.asarray(answers[0]) for end in first]
+    found = [[jsonable(np.asarray(z) + end) for end in ends] for z in answers]
+    return [[end[0] if isinstance(end, list) and len(end) == 1 else end for end in both] for both in found]
+
+
+Ways = tuple[tuple[str, Callable[..., Any]], ...]
+WAYS: Ways = (("probabilities", _probabilities), ("scores", _scores), ("interval", _intervals))
+"""What says how sure an answer is, by the kind of loss."""
 
 
 def require_same_kinds(kept: Checkpoint, sample: list[Record], name: str) -> None:
