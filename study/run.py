@@ -32,7 +32,20 @@ MOST_TOGETHER = 12
 """So many runs on a stream share what is read and imported."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """One thread for all methods alike."""
-OUR_CODE = ("src/oskaar", "study/ours.py", "study/baselines.py")
+LIBRARY = (
+    "learners",
+    "kernels",
+    "losses",
+    "features",
+    "inputs",
+    "solvers",
+    "schema",
+    "rows.py",
+    "arrays.py",
+    "alike.py",
+)
+OUR_CODE = (*(f"src/oskaar/{name}" for name in LIBRARY), "study/ours.py", "study/baselines.py")
+"""What the numbers of oskaar's learners depend on."""
 READERS = tuple(
     f"benchmarks/{name}.py"
     for name in ("common", "documents", "drift", "manifolds", "rankings", "sequences", "trees")

@@ -278,7 +278,7 @@ def test_a_run_of_a_peer_does_not_depend_on_the_text_of_the_library(monkeypatch)
     assert asked
     assert not [folder for folder in asked if folder.startswith("src")]
     specify("iris", all_methods()["Ensemble"], "default", Options())
-    assert "src/oskaar" in asked
+    assert "src/oskaar/learners" in asked
 
 
 def test_the_whole_study_has_every_method_once():
