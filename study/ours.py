@@ -63,7 +63,10 @@ def _entry(name: str, cls: Any, settings: Any) -> Method:
     def skips(stream: Stream, setting: Mapping[str, Any]) -> bool:
         return stream.sparse and "scale" in setting
 
-    return Method(name, "oskaar", "ours", KINDS, settings, losses, skips=skips)
+    def fits(stream: Stream) -> bool:
+        return not skips(stream, settings[0])
+
+    return Method(name, "oskaar", "ours", KINDS, settings, losses, fits, skips)
 
 
 ENSEMBLE_SETTINGS: tuple[Mapping[str, Any], ...] = (
@@ -84,9 +87,14 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "Ensemble without selection": {"selection": False},
     "Ensemble without neighbours": {"neighbours": False},
     "Ensemble without both": {"selection": False, "neighbours": False},
+    "Ensemble, one kernel": {"scale": 1.0},
     "Ensemble, restarts only": {"experts": ()},
 }
-"""The ensemble without a part, as far as its arguments take parts away. experts=() also leaves one kernel."""
+"""The ensemble without a part, as far as its arguments take parts away.
+
+One kernel: the smooth one is given, so that there is no rough or linear kernel, no relevance and no neighbours.
+Restarts only: no expert that never restarts; one kernel too.
+"""
 OURS = (
     _entry("Ensemble", Ensemble, ENSEMBLE_SETTINGS),
     _entry("OSKAAR", OSKAAR, OSKAAR_SETTINGS),
