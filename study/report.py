@@ -9,7 +9,7 @@ from typing import Any
 
 from study.run import LEFT_OUT
 from study.streams import STREAMS
-from study.tables import all_runs, further, goals, lost, main_table, parts_table, ranking
+from study.tables import all_runs, further, goals, in_words, lost, main_table, parts_table, ranking
 from study.verdicts import Verdict, summary, verdicts
 
 LENGTHS = (1000, 4000)
@@ -91,12 +91,14 @@ def write(runs: Sequence[dict[str, Any]], results: Path, docs: Path | None = Non
     text = page(runs, plots)
     written = [results / "table.md", results / "study.json"]
     written[0].write_text("\n".join([text, "## Every run", *all_runs(found), ""]), encoding="utf-8")
-    said = {"runs": [summary(run) for run in runs], "streams": [judged(v) for v in found]}
+    lengths = at_lengths([run for run in runs if STREAMS[run["stream"]].kept_apart])
+    words = in_words({f"{n} rounds": these for n, these in lengths.items()})
+    said = {"words": words, "runs": [summary(run) for run in runs], "streams": [judged(v) for v in found]}
     written[1].write_text(json.dumps(said, indent=1, default=str), encoding="utf-8")
     if plots and found:
         from study.plots import draw, draw_ranks
 
-        first = at_lengths([run for run in runs if STREAMS[run["stream"]].kept_apart])[LENGTHS[0]]
+        first = lengths[LENGTHS[0]]
         written.append(draw(first or found, results / "study.svg"))
         what = ranking(first)
         if what is not None:

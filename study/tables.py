@@ -120,6 +120,22 @@ def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
+def in_words(lengths: dict[str, Sequence[Verdict]]) -> str:
+    """The goals in a few sentences, for pages that name the study: what was lost, what was won, and against whom."""
+    said = []
+    for name, found in lengths.items():
+        worse = [v.stream for v in found if v.significantly_worse_than]
+        not_lowest = len(found) - sum(v.lowest for v in found)
+        said.append(
+            f"At {name} some peer or baseline is lower on {not_lowest} of {len(found)} streams and significantly so on "
+            f"{len(worse)}{' (' + ', '.join(worse) + ')' if worse else ''}; the ensemble has the lowest loss on "
+            f"{share(sum(v.lowest for v in found), len(found))}, on {share(sum(v.lowest_late for v in found), len(found))} "
+            f"of second halves, and a mean log ratio of {mean([v.ratio(v.best_rival) for v in found]):+.3f} to the best "
+            f"rival in hindsight."
+        )
+    return " ".join(said)
+
+
 def further(found: Sequence[Verdict]) -> list[str]:
     """What is said beside the goals."""
     picked = [v for v in found if v.picked is not None]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oskaar.cli.compare import bootstrap, resampled
 from study import statistics
 from study.plots import front
-from study.tables import further, goals, lost, main_table, parts_table, ranking
+from study.tables import further, goals, in_words, lost, main_table, parts_table, ranking
 from study.verdicts import cut, log_ratio, verdict, verdicts
 
 numbers = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=60)
@@ -192,6 +192,7 @@ def test_tables_say_what_was_missed_first():
     assert any("not behind on 1 of 2 (50%)" in line for line in further(found))
     assert [line.split()[1] for line in lost(found)] == ["s"]
     assert len(main_table(found)) == 4
+    assert "lower on 1 of 2 streams and significantly so on 1 (s)" in in_words({"100 rounds": found})
     assert "| SALAMI | 1 | +0.18" in parts_table(found)[2]
     names, ranks, streams, difference = ranking(found)
     assert (names, ranks.tolist(), streams) == (["Ensemble", "a"], [1.5, 1.5], 2)
