@@ -124,13 +124,13 @@ def in_words(lengths: dict[str, Sequence[Verdict]]) -> str:
     """The goals in a few sentences, for pages that name the study: what was lost, what was won, and against whom."""
     said = []
     for name, found in lengths.items():
+        n, lowest, late = len(found), sum(v.lowest for v in found), sum(v.lowest_late for v in found)
         worse = [v.stream for v in found if v.significantly_worse_than]
-        not_lowest = len(found) - sum(v.lowest for v in found)
+        named = f" ({', '.join(worse)})" if worse else ""
         said.append(
-            f"At {name} some peer or baseline is lower on {not_lowest} of {len(found)} streams and significantly so on "
-            f"{len(worse)}{' (' + ', '.join(worse) + ')' if worse else ''}; the ensemble has the lowest loss on "
-            f"{share(sum(v.lowest for v in found), len(found))}, on {share(sum(v.lowest_late for v in found), len(found))} "
-            f"of second halves, and a mean log ratio of {mean([v.ratio(v.best_rival) for v in found]):+.3f} to the best "
+            f"At {name} some peer or baseline is lower on {n - lowest} of {n} streams and significantly so on "
+            f"{len(worse)}{named}; the ensemble has the lowest loss on {share(lowest, n)}, on {share(late, n)} of "
+            f"second halves, and a mean log ratio of {mean([v.ratio(v.best_rival) for v in found]):+.3f} to the best "
             f"rival in hindsight."
         )
     return " ".join(said)
