@@ -882,12 +882,12 @@ def nearest_distribution(v):
     return min(inside, key=lambda q: ((q - v) ** 2).sum())
 
 
-def learned_factors(one_hots, labels, k):
-    """P(s | x) / P(s), both with each symbol seen once more than it was; a row of None knows nothing."""
+def learned_factors(one_hots, labels, k, weight=1.0):
+    """P(s | x) / P(s)^weight, both with each symbol seen once more than it was; a row of None knows nothing."""
     letters = [s for y in labels for s in y]
     shares = np.array([(letters.count(s) + 1) / (len(letters) + k) for s in range(k)])
     rows = [shares if v is None else nearest_distribution(v) for v in one_hots]
-    return np.array([(len(letters) * P + k * shares) / (len(letters) + k) / shares for P in rows])
+    return np.array([(len(letters) * P + k * shares) / (len(letters) + k) / shares**weight for P in rows])
 
 
 def learned_chain(labels, k):
@@ -896,6 +896,28 @@ def learned_chain(labels, k):
     chain[k, k] = 0
     chain = chain / chain.sum(axis=1, keepdims=True)
     return chain[:k, :k], chain[k, :k], chain[:k, k]
+
+
+def decoded_sequence(one_hots, labels, k, weight, whole=False, allowed=None):
+    """The best of all (allowed) sequences with the chain of the labels to some power; last symbols decide ties."""
+    factors = learned_factors(one_hots, labels, k, weight)
+    chain = [part**weight for part in learned_chain(labels, k)]
+    paths = all_paths(len(factors), k)
+    if allowed is not None:
+        paths = [path for path in paths if all(allowed[a, b] for a, b in zip([-1, *path], [*path, -1]))]
+    if whole:
+        logs = [np.log(part) for part in (factors, *chain)]
+        values = [path_score(path, *logs) for path in paths]
+    else:
+        P = sequence_marginals(factors, *chain)
+        values = [sum(P[i, s] for i, s in enumerate(path)) for path in paths]
+    return min((path for path, v in zip(paths, values) if v > max(values) - 1e-9), key=lambda path: path[::-1])
+
+
+def leader(history):
+    """Of losses, a row for each round before: the place of the smallest sum, the first of equals."""
+    sums = [sum(column) for column in zip(*history)] or [0.0]
+    return next(i for i, total in enumerate(sums) if total < min(sums) + 1e-9)
 
 
 def spans_are_well_formed(tags, closing):

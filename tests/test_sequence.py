@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oskaar import OSKAAR, checks, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, Ensemble, checks, features, from_bytes, kernels, losses, replay
 from oskaar.losses import viterbi
 
 BIO = ["O", "B-x", "I-x", "B-y", "I-y"]
@@ -143,32 +143,44 @@ def test_counts(longest, rng):
         np.testing.assert_array_equal(space.counts(), naive.transition_counts(labels[:t], 3))
 
 
-@settings(max_examples=20)
-@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.1, 1.0]))
-def test_answers_are_bayes_rule(seed, whole, lam):
-    """Every answer of a stream is the most probable under the chain of the labels before it."""
-    rng = np.random.default_rng(seed)
-    k, rounds = 3, [rng.normal(size=(rng.integers(1, 5), 2)) for _ in range(8)]
-    labels = [tuple(np.sort(rng.integers(k, size=len(x))).tolist()) for x in rounds]
+WEIGHTS = [1.0, 0.75, 0.5, 0.25, 0.0]
+WAYS = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 0]])  # of three symbols
+
+
+def one_hots_of(g, k):
+    """The estimates of one-hot codes, free of KAAR's shrinkage; None where nothing is known."""
+    return [v[:k] / np.sqrt(0.99 / (1 - 1 / k)) / (v[k] / 0.1) + 1 / k if v[k] > 1e-12 else None for v in g]
+
+
+def sorted_words(rng, rounds=8, k=3):
+    """Rows and labels of words whose symbols rise."""
+    xs = [rng.normal(size=(rng.integers(1, 5), 2)) for _ in range(rounds)]
+    return xs, [tuple(np.sort(rng.integers(k, size=len(x))).tolist()) for x in xs]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([0.1, 1.0]))
+def test_answers_are_those_of_the_decoder_that_paid_least(seed, whole, bound, lam):
+    """One by one and in chunks: the chain of the labels before a round, at the weight that was best before it."""
+    rounds, labels = sorted_words(np.random.default_rng(seed))
+    k, matrix = 3, WAYS if bound else None
     codes = np.array([np.append((np.eye(k)[s] - 1 / k) * np.sqrt(0.99 / (1 - 1 / k)), 0.1) for s in range(k)])
     twin = lambda x, y: naive.gaussian(x, y) + 1  # noqa: E731
     estimates = naive.oskaar(twin, rounds, [codes[list(y)] for y in labels], lam)
-    learner = OSKAAR(losses.Sequence(k, "learned", whole=whole), kernels.Gaussian() + 1.0, lam=lam)
+    loss = losses.Sequence(k, "learned", whole=whole, allowed=matrix)
+    learner, history, expected = OSKAAR(loss, kernels.Gaussian() + 1.0, lam=lam), [], []
     for t, (x, y, g) in enumerate(zip(rounds, labels, estimates, strict=True)):
         np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
-        np.testing.assert_allclose((learner.estimate(x)[:, :k]).sum(axis=1), 0, atol=1e-9)
-        scale = np.sqrt(0.99 / (1 - 1 / k))
-        one_hots = [v[:k] / scale / (v[k] / 0.1) + 1 / k if v[k] > 1e-12 else None for v in g]
-        factors, chain = naive.learned_factors(one_hots, labels[:t], k), naive.learned_chain(labels[:t], k)
-        z = learner.predict_one(x)
-        if whole:
-            logs = np.log(factors), *(np.log(part) for part in chain)
-            best = max(naive.path_score(path, *logs) for path in naive.all_paths(len(x), k))
-            assert naive.path_score(z, *logs) == pytest.approx(best, abs=1e-7)
-        else:
-            P = naive.sequence_marginals(factors, *chain)
-            np.testing.assert_allclose(P[np.arange(len(x)), list(z)], P.max(axis=1), atol=1e-7)
+        one_hots = one_hots_of(g, k)
+        answers = [naive.decoded_sequence(one_hots, labels[:t], k, w, whole, matrix) for w in WEIGHTS]
+        expected.append(answers[naive.leader(history)])
+        assert learner.predict_one(x) == learner.predict_many([x])[0] == expected[-1]
+        history.append([np.mean(np.array(z) != y) for z in answers])
         learner.learn_one(x, y)
+        np.testing.assert_allclose(learner._paid, np.sum(history, axis=0), atol=1e-8)
+    chunks = OSKAAR(loss, kernels.Gaussian() + 1.0, lam=lam)
+    assert replay(chunks, rounds, labels).predictions == expected
+    np.testing.assert_allclose(chunks._paid, learner._paid, atol=1e-12)
     assert learner.regret_bound() == np.inf  # nothing is claimed
 
 
@@ -185,7 +197,7 @@ def test_learned_transitions_with_allowed_answers(seed, whole):
     for y in labels:
         space = space.extended(y)
     G = np.hstack([rng.choice([0.1, 0.5]) * rng.normal(size=(n, k)), rng.uniform(0.05, 0.1, size=(n, 1))])
-    one_hots = [v[:k] / np.sqrt(0.99 / (1 - 1 / k)) / (v[k] / 0.1) + 1 / k for v in G]
+    one_hots = one_hots_of(G, k)
     factors, chain = naive.learned_factors(one_hots, labels, k), naive.learned_chain(labels, k)
     logs = np.log(factors), *(np.log(part) for part in chain)
     P = naive.sequence_marginals(factors, *chain)
@@ -201,19 +213,23 @@ def test_learned_transitions_with_allowed_answers(seed, whole):
 
 
 def test_learned_transitions_with_allowed_answers_in_a_stream(rng):
-    """Answers obey the matrix from the first round on, and are those without it where these are allowed."""
+    """Answers obey the matrix from the first round on; those of each decoder are those without it where allowed."""
     tags = ["O", "B-x", "I-x"]
     ways = losses.bio_transitions(tags)
     free, bound = losses.Sequence(tags, "learned"), losses.Sequence(tags, "learned", allowed=ways)
     checks.check_loss(bound)
     rounds = [rng.normal(size=(n, 2)) for n in rng.integers(1, 7, size=40)]
     labels = [[tags[int(v[0] > 0) + int(v[0] > 0 and i > 0)] for i, v in enumerate(x)] for x in rounds]
-    answers = [replay(OSKAAR(loss, kernels.Gaussian() + 1.0, lam=0.1), rounds, labels) for loss in (free, bound)]
-    fine = [naive.spans_are_well_formed(z, closing=False) for z in answers[0].predictions]
-    assert not all(fine)
-    for z, other, same in zip(answers[1].predictions, answers[0].predictions, fine, strict=True):
-        assert naive.spans_are_well_formed(z, closing=False)
-        assert z == other or not same
+    result = replay(OSKAAR(bound, kernels.Gaussian() + 1.0, lam=0.1), rounds, labels)
+    assert all(naive.spans_are_well_formed(z, closing=False) for z in result.predictions)
+    spaces, changed = [free.space(), bound.space()], 0
+    for G, y in zip(result.estimates, labels, strict=True):
+        for [z], [other] in zip(*(space.decode_each(G, [len(G)]) for space in spaces), strict=True):
+            assert naive.spans_are_well_formed(other, closing=False)
+            assert z == other or not naive.spans_are_well_formed(z, closing=False)
+            changed += z != other
+        spaces = [space.extended(y) for space in spaces]
+    assert changed
 
 
 def test_transitions_help(rng):
@@ -227,6 +243,107 @@ def test_transitions_help(rng):
     assert plain.score(rounds[100:], labels[100:]) < -0.25
     assert chain.score(rounds[100:], labels[100:]) > -0.15
     assert whole.score(rounds[100:], labels[100:]) > -0.15
+
+
+def neighbouring(rng, rounds, beside):
+    """Noisy sights of a chain of 4 symbols; with those of the places before and after it in each row, or without."""
+    pair, labels, xs = rng.dirichlet(np.full(4, 0.3), size=4), [], []
+    for _ in range(rounds):
+        y = [int(rng.integers(4))]
+        while len(y) < 6:
+            y.append(int(rng.choice(4, p=pair[y[-1]])))
+        x = np.pad(np.eye(4)[y] + (0.3 if beside else 0.7) * rng.normal(size=(6, 4)), [(1, 1), (0, 0)])
+        labels.append(tuple(y))
+        xs.append(np.hstack([x[:-2], x[1:-1], x[2:]]) if beside else x[1:-1])
+    return xs, labels
+
+
+@pytest.mark.parametrize("make", [lambda loss: OSKAAR(loss, lam=0.3), SALAMI, Ensemble])
+def test_the_choice_is_close_to_the_best_decoder(make, rng):
+    """What is paid is at most that of each decoder alone and a little more."""
+    for beside in (False, True):
+        xs, ys = neighbouring(rng, 40, beside)
+        learner = make(losses.Sequence(4, "learned"))
+        paid = replay(learner, xs, ys).losses.sum()
+        assert learner._paid.shape == (5,)
+        assert paid == pytest.approx(learner.total_loss)
+        assert paid <= learner._paid.min() + 1.5
+
+
+def test_which_decoder_leads(rng):
+    """The chain where rows are independent given their symbols; hardly any of it where the labels are no chain."""
+    xs, ys = neighbouring(rng, 120, beside=False)
+    learner = OSKAAR(losses.Sequence(4, "learned"), lam=0.3).partial_fit(xs, ys)
+    assert WEIGHTS[int(learner._paid.argmin())] >= 0.5
+    pairs = [np.sort(rng.integers(2, size=2)) for _ in range(300)]  # 00, 01, 11, and a row that holds both symbols
+    rows = [np.tile(np.eye(2)[y].ravel(), (2, 1)) * [[1], [-1]] for y in pairs]
+    rows = [x + 0.8 * rng.normal(size=x.shape) for x in rows]
+    learner = OSKAAR(losses.Sequence(2, "learned"), lam=0.3).partial_fit(rows, pairs)
+    assert WEIGHTS[int(learner._paid.argmin())] <= 0.5
+
+
+def test_a_round_that_is_refused_leaves_the_account(rng):
+    xs, ys = neighbouring(rng, 10, beside=False)
+    learner = OSKAAR(losses.Sequence(4, "learned")).partial_fit(xs, ys)
+    ticket, _ = learner.ask(xs[0])
+    before = learner.to_bytes()
+    for refused in (
+        lambda: learner.learn_one(xs[0], ys[0][:3]),
+        lambda: learner.tell(ticket, ys[0][:3]),
+        lambda: learner.partial_fit(xs, [*ys[:-1], "no"]),
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            refused()
+        assert learner.to_bytes() == before
+
+
+def test_a_late_label_teaches_what_it_would_now(rng):
+    """Decoders are judged when the label comes, by the estimate of then: the state is that of `learn_one`."""
+    xs, ys = neighbouring(rng, 20, beside=True)
+    late, now = (OSKAAR(losses.Sequence(4, "learned")).partial_fit(xs[:5], ys[:5]) for _ in range(2))
+    ticket, z = late.ask(xs[5])
+    late.partial_fit(xs[6:], ys[6:])
+    now.partial_fit(xs[6:], ys[6:])
+    late.tell(ticket, ys[5])
+    now.learn_one(xs[5], ys[5])
+    np.testing.assert_array_equal(late._paid, now._paid)
+    assert late.predict_many(xs) == now.predict_many(xs)
+    assert late.total_loss - now.total_loss == pytest.approx(late.loss(z, ys[5]) - replayed_loss(now, xs, ys))
+
+
+def replayed_loss(learner, xs, ys):
+    """What the last round of `now` cost in the test above: rounds 0 to 4, 6 to 19, then 5."""
+    again = learner.like_new().partial_fit(xs[:5] + xs[6:], ys[:5] + ys[6:])
+    return learner.loss(again.predict_one(xs[5]), ys[5])
+
+
+def test_the_account_is_saved_and_checked(rng):
+    xs, ys = neighbouring(rng, 30, beside=True)
+    for learner in (OSKAAR(losses.Sequence(4, "learned")), Ensemble(losses.Sequence(4, "learned"))):
+        learner.partial_fit(xs[:20], ys[:20])
+        other = from_bytes(learner.to_bytes())
+        np.testing.assert_array_equal(other._paid, learner._paid)
+        assert replay(other, xs[20:], ys[20:]).predictions == replay(learner, xs[20:], ys[20:]).predictions
+        learner._paid = learner._paid[:4]
+        with pytest.raises(ValueError, match="what each decoder paid"):
+            from_bytes(learner.to_bytes())
+
+
+def test_accounts_are_merged(rng):
+    """They add up, and a part can be taken away; rounds that another learner answered count."""
+    xs, ys = neighbouring(rng, 30, beside=False)
+    new = lambda: OSKAAR(losses.Sequence(4, "learned"), features=features.LinearMap(4))  # noqa: E731
+    one, two = new().partial_fit(xs[:20], ys[:20]), new().partial_fit(xs[20:], ys[20:])
+    before, total = one._paid, one._paid + two._paid
+    np.testing.assert_allclose(one.merge(two)._paid, total)
+    np.testing.assert_allclose(one.subtract(two)._paid, before, atol=1e-12)
+    judged = new().learn_batch(xs[20:], ys[20:], answered_by=one)
+    spaces = [one.space.decoded_by(i) for i in range(5)]
+    G = [one.estimate(x) for x in xs[20:]]
+    costs = [sum(one.loss(s.decode_round(g), y) for g, y in zip(G, ys[20:], strict=True)) for s in spaces]
+    np.testing.assert_allclose(judged._paid, costs)
+    assert judged.total_loss == pytest.approx(costs[naive.leader([one._paid])])
+    assert not one.subtract(new().partial_fit(xs[:20], ys[:20]))._paid.any()
 
 
 # ------------------------------------------------------------------ what is refused

@@ -48,11 +48,17 @@ class Labels:
 
     def answers(self, G: Array) -> list[Any]:
         """The answer to each round with estimates G (rows, p), decoded in the space known before its label."""
-        found: list[Any] = []
+        return self.answers_of_each(G)[0]
+
+    def answers_of_each(self, G: Array) -> list[list[Any]]:
+        """Those answers by each decoder of the space."""
+        found: list[list[Any]] = [[] for _ in range(self.spaces[0].decoders)]
         for space, first, stop, end in together(self.spaces[:-1]):
             lo, hi = self.rows[first][0], self.rows[end - 1][1]
             ends = [hi - lo for _, hi in self.rows[first:end]]
-            found += space.decode_rounds(without_rounding(fit_columns(G[lo:hi], space.p)), ends)[: stop - first]
+            answers = space.decode_each(without_rounding(fit_columns(G[lo:hi], space.p)), ends)
+            for mine, more in zip(found, answers, strict=True):
+                mine += more[: stop - first]
         return found
 
     def losses_of(self, candidates: Array) -> Array:
@@ -63,6 +69,10 @@ class Labels:
             answers = space.decode_many(without_rounding(G))
             for c, mine in enumerate(found):
                 mine += answers[c * (end - first) :][: stop - first]
+        return self.losses_of_each(found)
+
+    def losses_of_each(self, found: list[list[Any]]) -> Array:
+        """Delta (rounds, C) of C answers to each round; those that are equal are judged once."""
         different, places = zip(*(_different(zs) for zs in zip(*found, strict=True)), strict=True)
         paid = self.loss.loss_many(
             [z for zs in different for z in zs], [y for zs, y in zip(different, self.ys, strict=True) for _ in zs]

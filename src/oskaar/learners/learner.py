@@ -26,6 +26,7 @@ from oskaar.learners.base import Predictor, as_labels, require_same_length, sche
 from oskaar.learners.calibration import Calibration
 from oskaar.learners.certificate import Certificate
 from oskaar.learners.confidence import Confidence, Residuals, unhedged
+from oskaar.learners.decoders import answers_in_turn, leader
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import Reading, reading_of
@@ -55,6 +56,8 @@ class Rounds:
     """The surrogate losses less those of the estimates when the labels came."""
     unhedged: Array | None = None
     """The estimates when the labels came, without KAAR's factor where it is known: for probabilities."""
+    paid: Array | None = None
+    """What the answers of each decoder cost, over all these rounds; None where there is one."""
 
     def without_estimates(self) -> Rounds:
         """All but the estimates, which may be large."""
@@ -104,6 +107,7 @@ class OnlineLearner(Confidence, Predictor):
             self.surrogate_loss = 0.0
             self._gap = 0.0
             self._drift = 0.0
+            self._paid = np.zeros(self._space.decoders)
             self._residuals = Residuals()
             self._calibration = Calibration()
             self._memo: tuple[int, Any, Any, Any] | None = None
@@ -255,7 +259,7 @@ class OnlineLearner(Confidence, Predictor):
         answers: list[Any] = []
         for (first, last), inside in batches(ends, PANEL):
             G = self._estimator.each(block.part(first, last), inside, self._space)
-            answers += self._space.decode_rounds(without_rounding(fit_columns(G, self._space.p)), inside)
+            answers += self._decoding.decode_rounds(without_rounding(fit_columns(G, self._space.p)), inside)
         return answers
 
     @exclusive
@@ -370,7 +374,13 @@ class OnlineLearner(Confidence, Predictor):
         return memo[2:] if memo is not None and mark is not None and memo[:2] == (self.rounds, mark) else None
 
     def _decode(self, G: Array) -> Any:
-        return self._space.decode_round(without_rounding(fit_columns(G, self._space.p)))
+        return self._decoding.decode_round(without_rounding(fit_columns(G, self._space.p)))
+
+    @property
+    def _decoding(self) -> Space:
+        """The space, with the decoder that answers next."""
+        space = self._space
+        return space if space.decoders == 1 else space.decoded_by(leader(self._paid))
 
     def _learn_round(self, block: Block, y: Any, asked: Asked | None = None, ticket: Any = None) -> Rounds:
         """Learn a round; what is accounted is the answer now, or the one that was given when it was asked."""
@@ -384,7 +394,8 @@ class OnlineLearner(Confidence, Predictor):
         labels = Labels(self.loss, self._space, [y], [block.n])
         _require_parts(len(labels.Phi), block.n)
         self._require_space(block)
-        happened = _happened(labels, [z], G, unhedged(pending, 1))
+        paid = None if self._space.decoders == 1 else answers_in_turn(self._paid, labels, pending.G)[1]
+        happened = _happened(labels, [z], G, unhedged(pending, 1), paid)
         if asked is not None:
             told = _total(labels.surrogate_losses(pending.G))
             happened = replace(happened, drift=_total(happened.surrogate_losses) - told)
@@ -398,12 +409,19 @@ class OnlineLearner(Confidence, Predictor):
         self._require_space(chunk)
         try:
             pending = self._estimator.forecast_chunk(chunk, labels)
-            happened = _happened(labels, labels.answers(pending.G), pending.G, unhedged(pending, len(ys)))
+            answers, paid = self._answers(labels, pending.G)
+            happened = _happened(labels, answers, pending.G, unhedged(pending, len(ys)), paid)
         except ValueError:  # a round is refused, or rounding makes the chunk singular: go in turn
             rounds = zip(spans(ends), ys, strict=True)
             return [self._learn_round(self._inputs.part(chunk, lo, hi), y) for (lo, hi), y in rounds]
         self._commit(chunk, labels, pending, happened)
         return [happened]
+
+    def _answers(self, labels: Labels, G: Array) -> tuple[list[Any], Array | None]:
+        """The answers to a chunk, each by what is known before its label, and what each decoder pays."""
+        if self._space.decoders == 1:
+            return labels.answers(G), None
+        return answers_in_turn(self._paid, labels, G)
 
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
@@ -429,6 +447,8 @@ class OnlineLearner(Confidence, Predictor):
         self.surrogate_loss += _total(happened.surrogate_losses)
         self._gap += happened.gap
         self._drift += happened.drift
+        if happened.paid is not None:
+            self._paid = self._paid + happened.paid
 
     def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | None:
         """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
@@ -474,6 +494,8 @@ class OnlineLearner(Confidence, Predictor):
         state.require_count(self._space.p, "the coordinates")
         for name in ("total_loss", "regret", "surrogate_loss"):
             state.require_number(getattr(self, name), name)
+        paid = np.shape(self._paid) if getattr(self._paid, "dtype", None) == np.float64 else None
+        state.require(paid == (self._space.decoders,), "what each decoder paid")
         state.require(self._incomplete is False and self._memo is None, "it was stopped in the middle of a round")
         self._estimator.check_state(self._inputs, self._space, self.rounds)
         if self._relearning is not None:
@@ -484,13 +506,15 @@ class OnlineLearner(Confidence, Predictor):
         return {**super().__getstate__(), "_memo": None}
 
 
-def _happened(labels: Labels, answers: list[Any], G: Array, U: Array | None = None) -> Rounds:
+def _happened(
+    labels: Labels, answers: list[Any], G: Array, U: Array | None = None, paid: Array | None = None
+) -> Rounds:
     """What rounds with these answers and estimates cost."""
     losses, optima, surrogates = labels.losses(answers), labels.optima(), labels.surrogate_losses(G)
     if not math.isfinite(_total(losses) + _total(optima) + _total(surrogates)):
         _refuse_numbers(losses, optima, surrogates, labels.Phi, answers, labels.ys)
     gap = 0.0 if labels.spaces[0].exact else _gaps(labels, answers, G, losses - optima)
-    return Rounds(answers, losses, optima, surrogates, G, labels.ends, gap, unhedged=U)
+    return Rounds(answers, losses, optima, surrogates, G, labels.ends, gap, unhedged=U, paid=paid)
 
 
 def _gaps(labels: Labels, answers: list[Any], G: Array, regrets: Array) -> float:

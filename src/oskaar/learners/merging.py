@@ -22,6 +22,7 @@ from oskaar.arrays import Array, fit_columns, reach, without_rounding
 from oskaar.features import FeatureMap, Frozen, Nystrom
 from oskaar.guards import writing
 from oskaar.inputs import Block
+from oskaar.learners.decoders import leader
 from oskaar.learners.estimators import FeatureKaar
 from oskaar.learners.labels import Labels
 from oskaar.learners.learner import Rounds, _happened
@@ -36,7 +37,7 @@ from oskaar.solvers.sums import added, appended, taken_away
 BATCH = 2048
 """Rows that are appended to a factor at a time; 8 times as many as there are features where that is more."""
 
-ACCOUNTS = ("rounds", "unanswered", "total_loss", "regret", "surrogate_loss", "_gap", "_drift")
+ACCOUNTS = ("rounds", "unanswered", "total_loss", "regret", "surrogate_loss", "_gap", "_drift", "_paid")
 
 
 def merge(learner: Any, others: Sequence[Any]) -> None:
@@ -68,13 +69,13 @@ def subtract(learner: Any, other: Any) -> None:
     _joined_store(learner._inputs, other._inputs)
     solver, lam = learner._estimator.solver, learner._estimator.solver.lam
     S, part = (_carried(one, solver.dim, space) for one in (learner, other))
+    without = learner._space.without(other._space)
     accounts = {name: getattr(learner, name) - getattr(other, name) for name in ACCOUNTS}
     if accounts["rounds"]:
         S = taken_away(S, part, lam)
     else:
         S = _nothing_left(S, part, lam)
-        accounts = dict.fromkeys(ACCOUNTS, 0)
-    without = learner._space.without(other._space)
+        accounts = dict.fromkeys(ACCOUNTS, 0) | {"_paid": np.zeros(without.decoders)}
     _write(learner, S, learner._estimator.features, without, learner._inputs, accounts)
 
 
@@ -110,8 +111,9 @@ def judged(learner: Any, xs: Any, ys: Any) -> Rounds:
     G = learner._estimator.each(block, ends, learner._space)
     known = Labels(learner.loss, learner._space, labels, ends)
     known.spaces = [learner._space, *[known.space] * len(labels)]  # no answer knows any of these labels
-    answers = learner._space.decode_rounds(without_rounding(fit_columns(G, learner._space.p)), ends)
-    return _happened(known, answers, G)
+    each = learner._space.decode_each(without_rounding(fit_columns(G, learner._space.p)), ends)
+    paid = known.losses_of_each(each).sum(axis=0) if len(each) > 1 else None
+    return _happened(known, each[leader(learner._paid)], G, paid=paid)
 
 
 def _accounts(rounds: Rounds) -> dict[str, Any]:
@@ -121,6 +123,7 @@ def _accounts(rounds: Rounds) -> dict[str, Any]:
         "regret": float((rounds.losses - rounds.optima).sum()),
         "surrogate_loss": float(rounds.surrogate_losses.sum()),
         "_gap": rounds.gap,
+        "_paid": 0.0 if rounds.paid is None else rounds.paid,
     }
 
 

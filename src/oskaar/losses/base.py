@@ -152,6 +152,9 @@ class Space(ABC):
     exact: bool = True
     """Whether <psi(z), g> of an answer z exceeds that of no other answer; where it may, `gap` says by how much."""
 
+    decoders: int = 1
+    """How many decoders there are: learners answer with the one whose answers cost least (`learners.decoders`)."""
+
     saved_finite = False
 
     @property
@@ -208,6 +211,14 @@ class Space(ABC):
         if not self.parts:
             return self.decode_many(G)
         return [self.decode_round(G[lo:hi]) for lo, hi in spans(ends)]
+
+    def decode_each(self, G: Array, ends: Any) -> list[list[Any]]:
+        """The answers of every decoder for rounds that end at rows `ends` of G."""
+        return [self.decode_rounds(G, ends)]
+
+    def decoded_by(self, decoder: int) -> Space:
+        """The same space where another of its decoders answers; as it comes, the first does."""
+        return self
 
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""

@@ -5,7 +5,13 @@ If rows are independent given their symbols, and symbols are a Markov chain with
 
     P(s_1..n | x_1..n)  ~  P(s_1 | start) prod_i P(s_i | x_i) / P(s_i)  prod_i P(s_{i+1} | s_i)  P(end | s_n)    (1)
 
-so that the chain enters with weight 1: nothing is to be tuned. Every probability is smoothed alike, as if each
+so that the chain enters with weight 1. Where rows contain what their neighbours are, (1) counts that twice, and less
+of the chain is better: with weight w it is
+
+    P(s_1 | start)^w prod_i P(s_i | x_i) / P(s_i)^w  prod_i P(s_{i+1} | s_i)^w  P(end | s_n)^w                    (w)
+
+and w = 0 is row by row. Each w in WEIGHTS is a decoder, and a learner answers with the one whose answers have cost
+least so far: nothing is to be tuned. Every probability is smoothed alike, as if each
 symbol had been seen once more (Laplace): the chain's rows, the shares P(s), and, with t symbols seen,
 
     P(s | x_i) = (t [estimate on the simplex]_s + k P(s)) / (t + k)                                              (2)
@@ -18,6 +24,7 @@ The chain is that of the labels, which need not be allowed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +37,9 @@ from oskaar.saved import saved
 
 if TYPE_CHECKING:
     from oskaar.losses.chains import Sequence
+
+WEIGHTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+"""Of the chain, one for each decoder."""
 
 _TAIL = 256
 """How many of the last symbols are kept as they came, so that not every round copies the table of counts."""
@@ -49,6 +59,8 @@ class LearnedChain(FixedSpace):
 
     loss: Sequence
     grows = True
+    decoders = len(WEIGHTS)
+    weight = WEIGHTS[0]
 
     def __init__(self, loss: Sequence, table: Array | None = None, tail: Any = None) -> None:
         super().__init__(loss)
@@ -57,7 +69,7 @@ class LearnedChain(FixedSpace):
         self._tail = np.array([k]) if tail is None else tail  # symbols, with k between labels
 
     def extended(self, y: Any) -> Space:
-        """With the transitions of y."""
+        """With the transitions of y; decoded by the first decoder."""
         places = [self.loss.symbols.position(item) for item in y]
         end = len(self.loss.symbols)
         if len(self._tail) > _TAIL:
@@ -90,30 +102,51 @@ class LearnedChain(FixedSpace):
 
     def decode_rounds(self, G: Array, ends: Any) -> list[Any]:
         """The answers for sequences that end at rows `ends` of G."""
-        counts = self.counts()
+        return self._answers(G, ends, [self.weight])[0]
+
+    def decode_each(self, G: Array, ends: Any) -> list[list[Any]]:
+        """The answers with each weight of the chain."""
+        return self._answers(G, ends, WEIGHTS)
+
+    def decoded_by(self, decoder: int) -> Space:
+        """With another weight of the chain."""
+        other = LearnedChain(self.loss, self._table, self._tail)
+        other.weight = WEIGHTS[decoder]
+        return other
+
+    def _answers(self, G: Array, ends: Any, weights: Several[float]) -> list[list[Any]]:
+        """The answers for sequences that end at rows `ends` of G, with each of the weights."""
+        counts, w = self.counts(), np.array(weights)[:, None]
         chain = counts + 1
         chain[-1, -1] = 0  # a sequence has a symbol
         chain /= chain.sum(axis=1, keepdims=True)
-        factors = self._factors(G, counts[:, :-1].sum(axis=0))
-        parts = chain[:-1, :-1], chain[-1, :-1], chain[:-1, -1]
-        return [self.loss.named(self._answer(factors[lo:hi], parts)) for lo, hi in spans(ends)]
+        chains = chain ** w[:, :, None]
+        parts = chains[:, :-1, :-1], chains[:, -1, :-1], chains[:, :-1, -1]
+        factors = self._factors(G, counts[:, :-1].sum(axis=0), w)
+        rounds = [self._places(factors[lo:hi], parts) for lo, hi in spans(ends)]
+        return [[self.loss.named(places[i]) for places in rounds] for i in range(len(w))]
 
-    def _answer(self, factors: Array, chain: tuple[Array, Array, Array]) -> Any:
-        """The places of the best symbols for the factors (n, k) of one sequence."""
-        penalties = self.loss.penalties()
+    def _places(self, factors: Array, chains: tuple[Array, Array, Array]) -> list[Any]:
+        """The places of the best symbols of one sequence with factors (n, m, k), for each of m chains."""
+        penalties, m = self.loss.penalties(), factors.shape[1]
         if self.loss.whole:
-            logs = [np.log(part) for part in chain]
-            return best_path(np.log(factors), *(logs if penalties is None else map(np.add, logs, penalties)))
-        P = marginals(factors, *chain)
-        return first_best(P) if penalties is None else best_path(P, *penalties)
+            scores, *logs = (np.log(part) for part in (factors, *chains))
+            ways = [[part[i] for part in logs] for i in range(m)]
+            if penalties is not None:
+                ways = [list(map(np.add, way, penalties)) for way in ways]
+            return [best_path(scores[:, i], *way) for i, way in enumerate(ways)]
+        P = marginals(factors, *chains)
+        if penalties is None:
+            return list(first_best(P.reshape(-1, P.shape[2])).reshape(len(P), m).T)
+        return [best_path(P[:, i], *penalties) for i in range(m)]
 
-    def _factors(self, G: Array, seen: Array) -> Array:
-        """P(s | x_i) / P(s) of (1), for each row."""
+    def _factors(self, G: Array, seen: Array, w: Array) -> Array:
+        """P(s | x_i) / P(s)^w of (w), (n, m, k) for each row and each weight w (m, 1)."""
         t, k = seen.sum(), len(seen)
         shares = (seen + 1) / (t + k)
         one_hots = self.loss.one_hots(G)
         known = np.isfinite(one_hots).all(axis=1)
         P = np.tile(shares, (len(G), 1))
         P[known] = projections(one_hots[known])
-        factors: Array = (t * P / shares + k) / (t + k)  # (2)
+        factors: Array = ((t * P + k * shares) / (t + k))[:, None] / shares**w  # (2)
         return factors

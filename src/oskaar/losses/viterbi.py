@@ -56,6 +56,8 @@ def best_path(scores: Array, pair: Array, start: Array, end: Array) -> Any:
 def marginals(factors: Array, pair: Array, start: Array, end: Array) -> Array:
     """P(s_i = s), (n, k), for factors >= 0, by one pass forwards and one back; each is scaled as it goes.
 
+    Several chains at once: factors (n, m, k), pair (m, k, k), start and end (m, k) give (n, m, k).
+
     >>> marginals(np.ones((2, 2)), np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2), np.ones(2)).round(3)
     array([[0.333, 0.667],
            [0.667, 0.333]])
@@ -63,16 +65,16 @@ def marginals(factors: Array, pair: Array, start: Array, end: Array) -> Array:
     ahead, behind = np.empty_like(factors), np.empty_like(factors)
     v = start
     for i, factor in enumerate(factors):
-        v = factor * (v if i == 0 else v @ pair)
-        v = v / v.sum()
+        v = factor * (v if i == 0 else (v[..., None, :] @ pair)[..., 0, :])
+        v = v / np.add.reduce(v, axis=-1, keepdims=True)
         ahead[i] = v
     behind[-1] = v = end
     for i in range(len(factors) - 1, 0, -1):
-        v = pair @ (factors[i] * v)
-        v = v / v.sum()
+        v = (pair @ (factors[i] * v)[..., None])[..., 0]
+        v = v / np.add.reduce(v, axis=-1, keepdims=True)
         behind[i - 1] = v
     P: Array = ahead * behind
-    P /= P.sum(axis=1, keepdims=True)
+    P /= P.sum(axis=-1, keepdims=True)
     return P
 
 
