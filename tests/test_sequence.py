@@ -270,6 +270,16 @@ def test_the_choice_is_close_to_the_best_decoder(make, rng):
         assert paid <= learner._paid.min() + 1.5
 
 
+@pytest.mark.parametrize("make", [lambda loss: OSKAAR(loss, lam=0.3), Ensemble])
+def test_no_choice_depends_on_its_own_label_or_a_later_one(make, rng):
+    """Answers up to round t stay what they were when labels from t on change."""
+    xs, ys = neighbouring(rng, 24, beside=True)
+    answers = replay(make(losses.Sequence(4, "learned")), xs, ys).predictions
+    for t in range(4, 24, 3):
+        changed = [*ys[:t], *(tuple(3 - s for s in y) for y in ys[t:])]
+        assert replay(make(losses.Sequence(4, "learned")), xs, changed).predictions[: t + 1] == answers[: t + 1]
+
+
 def test_which_decoder_leads(rng):
     """The chain where rows are independent given their symbols; hardly any of it where the labels are no chain."""
     xs, ys = neighbouring(rng, 120, beside=False)
