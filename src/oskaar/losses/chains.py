@@ -41,8 +41,9 @@ class Sequence(Loss):
         the last row says what may come first and the last column what may come last (`bio_transitions` makes
         one). The best allowed answer, by Viterbi, exact for any sign, n k^2 steps. Labels need not be allowed.
         "learned": how often symbols follow each other, start and end is counted as labels come, and joined with
-        the estimate by Bayes' rule (`LearnedChain`); nothing is to be tuned. phi has one more coordinate. The
-        answer is the most probable symbol at each place (marginals, forwards and back), the best for this loss.
+        the estimate by Bayes' rule (`LearnedChain`). phi has one more coordinate. The answer is the most probable
+        symbol at each place (marginals, forwards and back), the best for this loss. Learners choose the weight of
+        the transitions, from all to none (row by row), by what answers have cost; nothing is to be tuned.
     whole: with learned transitions, answer with the most probable sequence (Viterbi) in place of the most
         probable symbol at each place: more sequences right as a whole, more places wrong.
     allowed: with learned transitions, a 0/1 matrix as above that every answer has to obey: the allowed sequence
