@@ -287,14 +287,23 @@ def units_of(rows, Phi=None):
 
 
 def unit_kernels(rows, Phi=None):
-    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear and rough,
+    """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear, rough and ranks,
 
-    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1 and exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1.
+    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1, exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1, and
+    exp(-sum_j |r_j - r'_j| 3 / d) + <u, u'> / 10d + 1 with the ranks r of u.
 
     a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of
     its size for a deviation.
     """
     d, (units, cut, weights) = len(rows[0]), units_of(rows, Phi)
+    columns = list(zip(*(units(tuple(row)) for row in rows)))
+
+    @cache
+    def ranked(u):
+        return [ranks(x, column) for x, column in zip(u, columns)]
+
+    def on_ranks(u, v):
+        return math.exp(-3 / d * sum(abs(s - t) for s, t in zip(ranked(tuple(u)), ranked(tuple(v)))))
 
     def rough(u, v):
         return math.exp(-sum(a * abs(s - t) for a, s, t in zip(weights, cut(u), cut(v))))
@@ -306,14 +315,15 @@ def unit_kernels(rows, Phi=None):
         on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),
         on_units(lambda u, v: linear(u, v) / d),
         on_units(lambda u, v: rough(u, v) + linear(u, v) / (10 * d)),
+        on_units(lambda u, v: on_ranks(u, v) + linear(u, v) / (10 * d)),
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=16):
+def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9):
     """How many rows the scales in force are of, before each round and after the last.
 
-    They are taken when there are n = 4, 8, ..., 512 rows or more, and are in force at once up to n = 64, and from
-    n + n / 8 rows on after that.
+    They are taken when there are n = 4, 8, ..., 512 rows or more, and are in force at once up to n = 16, and from
+    n + n / 8 rows on after that, and with n = exact.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -321,7 +331,8 @@ def scales_taken(ends, first=4, last=512, at_once=16):
             of, waiting = waiting[0], None
         elif waiting is None and due <= min(rows, last):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
-            of, waiting = (rows, None) if n <= at_once or rows >= n + n // 8 else (of, (rows, n + n // 8))
+            soon = n <= at_once and n < exact
+            of, waiting = (rows, None) if soon or rows >= n + n // 8 else (of, (rows, n + n // 8))
             due = 2 * n
         found.append(of)
     return found
@@ -338,10 +349,17 @@ class Corrected:
 
     def __init__(self, U, memory=4096):
         self.U, self.memory, self.errors = U, memory, []
-        self.gains, self.paid, self.rounds = {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0
+        self.gains, self.paid, self.rounds, self.past = {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0, []
+
+    def go_on(self, other, rounds):
+        """From the errors and the gains of another after so many rounds."""
+        self.errors = other.errors[:rounds]
+        self.gains, self.paid, self.rounds = dict(other.past[rounds][0]), *other.past[rounds][1:]
+        self.past = other.past[:rounds]
 
     def __call__(self, g, phi):
         t = len(self.errors)
+        self.past.append((dict(self.gains), self.paid, self.rounds))
 
         def apart(s):
             return sum(abs(a - b) for a, b in zip(self.U[t], self.U[s])), -s
@@ -359,7 +377,7 @@ class Corrected:
 
 
 def kernels_in_force(X, taken, Phi=None):
-    """One kernel before scales are taken, three after."""
+    """One kernel before scales are taken, four after."""
     return (
         unit_kernels(X[:taken], None if Phi is None else Phi[:taken])
         if taken
@@ -386,7 +404,7 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
-    before plus what a ridge regression with the last kernel says of the differences, the label before, and the mean.
+    before plus what a ridge regression with the rough kernel says of the differences, the label before, and the mean.
     lams: those of each kernel, or the same for all.
     """
     past, now = np.arange(lo), np.arange(lo, hi)
@@ -395,9 +413,14 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False):
         return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k > 0]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
     named = [(lam, "lam") if len(Ks) == 1 else k for k, _, lam in pairs]  # with one kernel each lam is a group
-    found = [(name, -1.0, ridge(K, Phi, past, now, lam)) for name, (_, K, lam) in zip(named, pairs)]
-    steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == len(Ks) - 1]
-    found += [("differences", -3.0, before[now] + step) for step in steps]
+    found = [(k, name, ridge(K, Phi, past, now, lam)) for name, (k, K, lam) in zip(named, pairs)]
+    stepped = min(2, len(Ks) - 1)  # the rough kernel, or the only one
+    steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == stepped]
+    found = [
+        *((name, -1.0, g) for k, name, g in found if k <= stepped),
+        *(("differences", -3.0, before[now] + step) for step in steps),
+        *((name, -1.0, g) for k, name, g in found if k > stepped),
+    ]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
     return [*found, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 
@@ -453,6 +476,9 @@ def mixture_with_experts(
     scored=None,
     parts=False,
     near=None,
+    record=None,
+    before=None,
+    begin=0,
 ):
     """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
@@ -465,6 +491,8 @@ def mixture_with_experts(
     later: the logarithm of the prior weight of restarts after the first.
     scored: g by scores, where the loss has some: the whole and, of three ridge kernels, the second stand so too.
     near: the features of all rows that are compared for corrections by errors at the nearest; None: no corrections.
+    record: where what was paid is written down; before: the record of another run, from whose first `begin` rounds
+        this one goes on.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
@@ -474,7 +502,21 @@ def mixture_with_experts(
     estimates, weights, shares = np.zeros_like(Phi), [], []
     paid, paid_by, own, judged = np.zeros((T, len(kinds), T)), [], [1.0], []
     corrected = None if near is None else Corrected(near)
-    for t, (lo, hi) in enumerate(zip(begins, ends)):
+    if before is not None:
+        of_before, paid_by, own, judged = (
+            before["paid"],
+            before["paid_by"][:begin],
+            before["own"][: begin + 1],
+            before["judged"][:begin],
+        )
+        paid[:begin, :, :begin] = of_before[:begin, :, :begin]
+        paid[begin:, :, :begin] = own[1:]  # what is born later had the losses of the mixture
+        weights, shares = [None] * begin, [None] * begin
+        if corrected is not None:
+            corrected.go_on(before["corrected"], begin)
+    if record is not None:
+        record |= {"paid": paid, "paid_by": paid_by, "own": own, "judged": judged, "corrected": corrected}
+    for t, (lo, hi) in list(enumerate(zip(begins, ends)))[begin:]:
         alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
@@ -508,7 +550,7 @@ def mixture_with_experts(
                 candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
                 candidates += [scored(candidates[first][0])[None]]
-                candidates += [scored(candidates[first + 2][0])[None]] if len(of_round) == 3 else []
+                candidates += [scored(candidates[first + 2][0])[None]] if len(of_round) > 1 else []
             shares_now = shares_of_groups(len(candidates), judged)
             estimates[lo:hi] = sum(w * g for w, g in zip(shares_now, candidates))
             judged.append([judge(t, g[0], max(t, known)) for g in candidates])
@@ -533,35 +575,46 @@ def ensemble(
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
     kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
-    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel;
-    where rounds are parts, geometric restarts on the first dictionary, a fourth as large, which is not renewed.
+    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
+    which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
+    up to 4 exact rows. Where rounds are parts all is learned again, once, with geometric restarts on the first
+    dictionary, a fourth as large, which is not renewed.
     columns: the kernel is that of the columns of sparse rows, and is kept. neighbours: with corrections.
     """
-    X, taken = [list(x) for x in X], scales_taken(ends, 4 if kernel is None else exact, exact, at_once)
-    estimates, weights, shares = np.zeros_like(Phi), [], []
+    parts = settings.get("parts")
+    final = exact if parts else 4 * exact
+    taken = scales_taken(ends, 4 if kernel is None else exact, final, at_once, final + 1 if parts else exact)
+    X, estimates, weights, shares, record = [list(x) for x in X], np.zeros_like(Phi), [], [], {}
     while len(weights) < len(ends):
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
-        kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
+        kernels = kernels_in_force(X, taken[begin], Phi)[: 3 if parts else 4] if kernel is None else [kernel]
         Ks = [gram(k, seen, seen) for k in kernels]
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
-        asked["ridge_lams"] = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.05, 0.5)] if len(Ks) == 3 else (0.05, 0.5, 1.0, 2.0)
+        lams_of_each = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.01, 0.5), (0.01, 0.5)][: len(Ks)]
+        asked["ridge_lams"] = lams_of_each if len(Ks) > 1 else (0.05, 0.5, 1.0, 2.0)
         if taken[begin] >= exact:
-            first = max(1, budget // 4) if settings.get("parts") else budget
-            alone = max(1, budget // 2) if settings.get("parts") else budget
-            sizes = [first, None, budget] if len(Ks) == 3 else [None if columns else alone]
+            first = max(1, budget // 4) if parts else budget
+            alone = max(1, budget // 2) if parts else budget
+            sizes = [first, None, budget, budget] if len(Ks) > 1 else [None if columns else alone]
+            shown = 0 if parts else taken[begin]
             found = [
-                [K] * (last + 1) if m is None else dictionary_grams(k, seen, ends[: last + 1], m, 2 * exact, draws)
+                [K] * (last + 1)
+                if m is None
+                else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown)
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
             asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
-            if settings.get("parts"):
+            if not parts:
+                asked |= {"before": record, "begin": taken[begin]}
+            if parts:
                 first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
                 Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
-        if neighbours and kernel is None and taken[begin] and not settings.get("parts"):
+        if neighbours and kernel is None and taken[begin] and not parts:
             features = unit_rows(X[: taken[begin]], Phi[: taken[begin]])
             asked["near"] = [features(x) for x in seen]
+        asked["record"] = record = {}
         G, p, q = mixture_with_experts(Ks[:1], Phi[: ends[last]], ends[: last + 1], judge=judge, known=known, **asked)
         lo = ends[begin - 1] if begin else 0
         estimates[lo : ends[last]] = G[lo:]
@@ -592,28 +645,36 @@ def kors(kernel, X, budget, ridge, beta, draws):
     return atoms, sizes
 
 
-def dictionary_grams(kernel, X, ends, budget, renewal, draws):
+def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0):
     """Gram matrices of the rows up to each round, each of them projected on the inputs taken up by its time.
 
     After the round that brings `renewal`, 2 renewal, ... rows a dictionary that is full is cut to its first half: all
     rows lose what they have in the direction of the others.
+    at_once: so many rows are shown at once, those at 0, m, 2m, ..., then at 1, m + 1, ..., m a 32nd of them; then all
+    of these are projected on the inputs that were taken up.
     """
     V, lo = coordinates(gram(kernel, X, X)), 0
     basis, atoms, chances, Z, found = [], [], [], [], []
+
+    def features_of(t, draw):
+        z = [b @ V[t] for b in basis]
+        left = V[t] - sum((c * b for c, b in zip(z, basis)), np.zeros(V.shape[1]))
+        k, S = V[atoms] @ V[t], np.diag(1 / np.sqrt(np.array(chances)))
+        inner = S @ V[atoms] @ V[atoms].T @ S + 0.05 * np.eye(len(atoms))
+        r = (V[t] @ V[t] - k @ S @ np.linalg.solve(inner, S @ k)) / 0.05
+        chance = min(1.0, 10 * r / (1 + r))
+        if len(atoms) < budget and draw < chance and left @ left > 1e-4 * (V[t] @ V[t]):
+            atoms.append(t)
+            chances.append(chance)
+            basis.append(left / np.sqrt(left @ left))
+            z.append(np.sqrt(left @ left))
+        return z
+
+    apart = -(-at_once // 32)
+    for t, draw in zip([t for first in range(apart) for t in range(first, at_once, apart)], draws):
+        features_of(t, draw)
     for hi in ends:
-        for t in range(lo, hi):
-            z = [b @ V[t] for b in basis]
-            left = V[t] - sum((c * b for c, b in zip(z, basis)), np.zeros(V.shape[1]))
-            k, S = V[atoms] @ V[t], np.diag(1 / np.sqrt(np.array(chances)))
-            inner = S @ V[atoms] @ V[atoms].T @ S + 0.05 * np.eye(len(atoms))
-            r = (V[t] @ V[t] - k @ S @ np.linalg.solve(inner, S @ k)) / 0.05
-            chance = min(1.0, 10 * r / (1 + r))
-            if len(atoms) < budget and draws[t] < chance and left @ left > 1e-4 * (V[t] @ V[t]):
-                atoms.append(t)
-                chances.append(chance)
-                basis.append(left / np.sqrt(left @ left))
-                z.append(np.sqrt(left @ left))
-            Z.append(z)
+        Z += [[b @ V[t] for b in basis] if t < at_once else features_of(t, draws[t]) for t in range(lo, hi)]
         M = np.array([z + [0.0] * (len(basis) - len(z)) for z in Z]).reshape(hi, len(basis))
         found.append(M @ M.T)
         lo = hi

@@ -193,7 +193,7 @@ def test_experts_of_rounds_of_parts(rng):
 
 
 def test_names_of_experts():
-    """Kernels by their names once there are three; the weights of all add up to 1."""
+    """Kernels by their names once there are four; the weights of all add up to 1."""
     X, ys = stream(6)
     learner = Ensemble(losses.ZeroOne(3))
     restarts = ["restarts, lam 0.05", "restarts, lam 0.5"]
@@ -201,9 +201,10 @@ def test_names_of_experts():
     differences = [f"differences, kernel, lam {lam}" for lam in ("0.05", "0.5", "1", "2")]
     assert list(learner.expert_weights()) == [*restarts, *few, *differences, "the last label", "the mean"]
     learner.partial_fit(X, ys)
-    lams = {"smooth": ("0.05", "0.5"), "linear": ("0.05", "0.5", "2"), "rough": ("0.05", "0.5")}
+    lams = {"smooth": ("0.05", "0.5"), "linear": ("0.05", "0.5", "2"), "rough": ("0.01", "0.5")}
     names = [f"ridge, {k}, lam {lam}" for k in lams for lam in lams[k]]
-    names += [f"differences, rough, lam {lam}" for lam in lams["rough"]] + ["the last label", "the mean"]
+    names += [f"differences, rough, lam {lam}" for lam in lams["rough"]]
+    names += [f"ridge, ranks, lam {lam}" for lam in ("0.01", "0.5")] + ["the last label", "the mean"]
     assert list(learner.expert_weights()) == [*restarts, *names]
     assert sum(learner.expert_weights().values()) == pytest.approx(1)
     parts = Ensemble(losses.PerRow(losses.ZeroOne(3))).partial_fit([X], [ys])
@@ -385,6 +386,7 @@ def test_a_round_that_fails_while_groups_are_judged_leaves_no_trace(budget, monk
     for learn in (learner.partial_fit, learner.learn_many):
         with monkeypatch.context() as patched:
             patched.setattr(Selection, "after", lambda *_: 1 / 0)
+            patched.setattr(Selection, "updated", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 learn(X[15:], ys[15:])
         assert pickle.dumps(learner) == state

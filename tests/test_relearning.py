@@ -110,13 +110,27 @@ def test_what_is_under_way_changes_no_estimate(slowly, chunks):
 def test_rows_are_learned_again_some_at_each_round(slowly):
     """About as many as there are over the rounds that there are."""
     X, ys, _ = slowly
-    learner, learned = Ensemble(LOSS, budget=16), []
+    learner, learned = Ensemble(LOSS), []
     learner.partial_fit(X[:32], ys[:32])
     for x, y in zip(X[32:36], ys[32:36]):
         learned.append(learner._relearning.underway.learned)
         learner.learn_one(x, y)
     assert learned == [0, 9, 18, 27]
-    assert learner._relearning is None
+    assert learner._relearning.underway is None
+
+
+def test_a_refit_is_done_some_at_each_round(slowly):
+    """A third in each round, of 8 that three quarters are; then the rows that have come meanwhile."""
+    X, ys, _ = slowly
+    learner, done = Ensemble(LOSS, budget=16), []
+    learner.partial_fit(X[:32], ys[:32])
+    for x, y in zip(X[32:36], ys[32:36]):
+        underway = learner._relearning.underway
+        done.append((underway.learned, None if underway.refit is None else underway.refit.done))
+        learner.learn_one(x, y)
+    pieces = 3 + 4 * 2 + 2 + 3 + 2 + 2
+    assert done == [(0, 0), (0, -(-pieces // 3)), (0, -(-2 * pieces // 3)), (32, None)]
+    assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
 
 
@@ -143,6 +157,8 @@ def test_an_error_while_something_is_under_way_leaves_no_trace(slowly, learn, st
     state = learner.to_bytes()
     with monkeypatch.context() as patched:
         patched.setattr("oskaar.learners.relearning._after", lambda *_: 1 / 0)
+        patched.setattr("oskaar.learners.refit.RefitRestarts.learned", lambda *_: 1 / 0)
+        patched.setattr("oskaar.learners.refit.RefitRegressions.advanced", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             getattr(learner, learn)(X[stop : stop + 1], ys[stop : stop + 1])
     assert learner.to_bytes() == state
@@ -182,15 +198,15 @@ def test_memory_does_not_grow(rows):
 
 def test_after_a_renewal_inputs_are_recent():
     """The first half of the dictionary stays; the other half comes from rows after the renewal."""
-    X, ys = stream(80)
-    learner = Ensemble(LOSS, budget=8).partial_fit(X[:64], ys[:64])
+    X, ys = stream(144)
+    learner = Ensemble(LOSS, budget=8).partial_fit(X[:128], ys[:128])
     rough = learner._mixture.experts[2]
     old = rough.features.atoms.copy()
     assert len(old) == 4
-    learner.partial_fit(X[64:], ys[64:])
+    learner.partial_fit(X[128:], ys[128:])
     np.testing.assert_array_equal(rough.features.atoms[:4], old)
     assert rough.features.full
-    assert all((x == X[64:]).all(axis=1).any() for x in rough.features.atoms[4:])
+    assert all((x == X[128:]).all(axis=1).any() for x in rough.features.atoms[4:])
 
 
 def test_truncated_features_are_the_first(rng):

@@ -9,7 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel
-from oskaar.kernels.learned import TOTAL, Relevance, relevance
+from oskaar.kernels.learned import TOTAL, Ranks, Relevance, relevance
 from oskaar.kernels.mixed import OnNumbers, OnText
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
 from oskaar.kernels.standardised import Scaled, Within
@@ -19,7 +19,7 @@ from oskaar.rows import MixedRows, is_sparse
 def standardised_kernels(
     rows: Array, fixed: Any = None, features: int | None = None, targets: Array | None = None
 ) -> list[Kernel]:
-    """Three kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
+    """Four kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
 
     fixed: for each column, whether its unit is 1 whatever its spread is; None: none. features: d, where it is not the
     number of columns: a category has several, and counts as one. targets: phi of the labels of these rows, from which
@@ -28,10 +28,11 @@ def standardised_kernels(
         exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1           smooth, and straight far away
         <x, x'> / d + 1                                     straight
         exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
+        exp(-sum_j b_j |r_j - r'_j|) + <x, x'> / 10d + 1    rough on ranks (`kernels.Ranks`): units do not matter
 
     a_j is 3 / 2d where nothing is known. u is x, cut off at the lowest and the highest value of each feature in these
     rows: what lies beyond is as at the edge. Else a feature that has not moved yet counts as far away as soon as it
-    does.
+    does. b_j is 3 / d, and for columns whose unit is fixed as much less as ranks set 0 and 1 further apart.
 
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
     Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
@@ -45,7 +46,8 @@ def standardised_kernels(
     edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
     smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
     rough = Within(_rough(seen, targets, d, fixed), *edges) + 0.1 / d * Linear()
-    return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough)]
+    ranks = _on_ranks(seen, d, fixed) + 0.1 / d * Linear()
+    return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough, ranks)]
 
 
 def _rough(seen: Array, targets: Array | None, d: int, fixed: Any) -> Kernel:
@@ -58,21 +60,29 @@ def _rough(seen: Array, targets: Array | None, d: int, fixed: Any) -> Kernel:
     return Relevance(Laplacian(1.0), tuple(relevance(seen, targets, shares=shares).tolist()))
 
 
+def _on_ranks(seen: Array, d: int, fixed: Any) -> Kernel:
+    """exp(-sum_j b_j |r_j - r'_j|). Ranks set 0 and 1 apart by sqrt(3), whatever their shares are."""
+    weights = np.full(seen.shape[1], 2 * TOTAL / d)
+    if fixed is not None:
+        weights[fixed] /= 2 * math.sqrt(3)
+    return Ranks(Relevance(Laplacian(1.0), tuple(weights.tolist())), seen)
+
+
 def default_kernels(
     rows: Rows, fixed: Any = None, features: int | None = None, targets: Array | None = None
 ) -> dict[str, Kernel]:
-    """The default kernels by name, in the units of these rows: smooth, linear, rough.
+    """The default kernels by name, in the units of these rows: smooth, linear, rough, ranks.
 
     Mixed rows: smooth and rough are means over kinds, k(numbers) / 2 + cosine(text) / 2 + 1, so that neither drowns
     the other; linear is on the numbers. Besides there is the rough one on numbers alone, and the cosine alone.
 
     >>> list(default_kernels(np.eye(2)))
-    ['smooth', 'linear', 'rough']
+    ['smooth', 'linear', 'rough', 'ranks']
     """
     numbers = rows.dense if isinstance(rows, MixedRows) else rows
-    smooth, linear, rough = standardised_kernels(numbers, fixed, features, targets)
+    smooth, linear, rough, ranks = standardised_kernels(numbers, fixed, features, targets)
     if not isinstance(rows, MixedRows):
-        return {"smooth": smooth, "linear": linear, "rough": rough}
+        return {"smooth": smooth, "linear": linear, "rough": rough, "ranks": ranks}
     words = OnText(Cosine())
     return {
         "smooth": 0.5 * OnNumbers(_without_intercept(smooth)) + 0.5 * words + 1.0,

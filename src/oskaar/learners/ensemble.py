@@ -26,11 +26,14 @@ from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.estimators import Estimator
-from oskaar.learners.experts import OwnExpert, PastLabels, Ridges
+from oskaar.learners.experts import PastLabels, Ridges
+from oskaar.learners.labels import Labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.neighbours import Neighbours
+from oskaar.learners.own_expert import OwnExpert
 from oskaar.learners.reading import FIRST, Reading
+from oskaar.learners.refit import Refit
 from oskaar.learners.relearning import KeptRounds, Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
@@ -43,7 +46,7 @@ from oskaar.schema import Schema
 LAMS = (0.05, 0.5)
 """Of restarts."""
 
-RIDGE_LAMS = {"smooth": LAMS, "rough": LAMS, "kernel": (0.05, 0.5, 1.0, 2.0)}
+RIDGE_LAMS = {"smooth": LAMS, "rough": (0.01, 0.5), "ranks": (0.01, 0.5), "kernel": (0.05, 0.5, 1.0, 2.0)}
 """Of ridge regressions with each kernel, where they are not the next ones. "kernel" is the only one there is."""
 
 MORE_LAMS = (0.05, 0.5, 2.0)
@@ -66,6 +69,9 @@ BUDGET, SMALLER = 512, 4
 
 WINDOW = 512
 """Rows of the restarts by then."""
+
+REFITS = 4
+"""Features are taken anew up to so many times as many rows."""
 
 MOST_COLUMNS = 256
 """Up to so many features the linear kernel is features itself, and so is the cosine of sparse rows."""
@@ -126,11 +132,12 @@ class Ensemble(OnlineLearner):
         self._own = named_experts(experts, require_loss(loss))
         self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
         self._exact = exact_rows(self._budget, EXACT_PARTS if loss.parts else EXACT)
-        relearning = Relearning(loss, self._exact if kernel is None else None, self._exact)
+        self._last = self._exact if loss.parts or self._own is not None else REFITS * self._exact
+        relearning = Relearning(loss, kernel is None, self._exact, self._last)
         super().__init__(loss, max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Neighbours]:
-        kernels = reading.relevant
+        kernels = {name: k for name, k in reading.relevant.items() if name != "ranks" or not self.loss.parts}
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
@@ -139,7 +146,7 @@ class Ensemble(OnlineLearner):
             inputs, restarts, maps = self._on_kernels(asked, names[0], reading.schema)
         else:
             inputs, restarts, maps = self._on_features(asked, reading)
-        experts = self._experts(inputs, restarts, reading, maps, names, 2 * exact)
+        experts = self._experts(inputs, restarts, reading, maps, names, 2 * self._last)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
@@ -151,9 +158,19 @@ class Ensemble(OnlineLearner):
             estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
         return inputs, estimator
 
-    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | None:
-        """None once rows are on features, which stay."""
-        return None if self._mixture.restarts.window is not None else super()._made_of(kept)
+    def _made_of(self, kept: KeptRounds, pending: Any) -> tuple[Inputs, Estimator] | Refit | None:
+        """On features it is made of all rows at once, where rounds are rows and experts its own."""
+        made: Any = super()._made_of(kept, pending)
+        if made is None:
+            return None
+        inputs, estimator = made
+        if estimator.mixture.restarts.window is None or self.loss.parts or self._own is not None:
+            return inputs, estimator
+        block = kept.block(0, kept.rows)
+        labels = Labels(self.loss, self._space, kept.ys, kept.ends)
+        return Refit.of(
+            inputs, estimator, inputs.part(block, 0, block.n), labels.Phi, self._estimator.carried(pending)
+        )
 
     def _selected(self, mixture: Mixture | Neighbours, restarts: str, experts: list[str]) -> SelectedMixture:
         """With a share for each group: the restarts are in that of their kernel."""

@@ -6,7 +6,6 @@ r"""Experts that have seen every round and never restart, for a mixture (`learne
   steps. The estimate is linear in the labels, so that one solver has both, with targets (phi_1, lag_1, phi_2, lag_2,
   ...) by coordinate.
 - **PastLabels**: the last label, and the mean of all labels, whatever x is.
-- **OwnExpert**: a learner or an estimator of one's own.
 
 `forecast` changes nothing; `observe` takes the label of a round, `commit` learns.
 Equivalent to tests/naive.py::static_experts.
@@ -23,10 +22,8 @@ import numpy as np
 from oskaar import state
 from oskaar.arrays import Array, fit_columns
 from oskaar.features import FeatureMap, Nystrom
-from oskaar.guards import give_lock
-from oskaar.inputs import Block, Compared, Inputs
+from oskaar.inputs import Compared, Inputs
 from oskaar.learners.labels import Labels
-from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.exact import ExactSolver
@@ -89,7 +86,7 @@ class Ridges:
         if labels is None:
             made = [solver.forecast(*rows) for solver in self.solvers]
             return PendingRidges(self._estimates(made, None), made, after, None, chunk=False)
-        targets = self._targets(labels.Phi)
+        targets = self.targets(labels.Phi)
         made = [solver.forecast_chunk(*rows, targets, labels.ends) for solver in self.solvers]
         return PendingRidges(self._estimates(made, labels.Phi), made, after, labels.Phi, chunk=True)
 
@@ -109,7 +106,7 @@ class Ridges:
     def commit(self, pending: PendingRidges) -> None:
         """Learn rounds that were observed."""
         assert pending.targets is not None
-        targets = self._targets(pending.targets)
+        targets = self.targets(pending.targets)
         for solver, forecast in zip(self.solvers, pending.forecasts, strict=True):
             if pending.chunk:
                 solver.append(forecast)
@@ -121,6 +118,14 @@ class Ridges:
         self.rows += len(pending.targets)
         if self.renewal is not None and self.rows >= self.renewal:
             self._renew(self.renewal)
+
+    def fitted(self, features: FeatureMap, solvers: list[Any], targets: Array) -> Ridges:
+        """The same regressions when the rounds so far had these targets."""
+        new = copy.copy(self)
+        new.features, new.solvers, new.rows = features, solvers, len(targets)
+        if new.differences:
+            new.last = targets[-1:, ::2]
+        return new
 
     @property
     def room(self) -> int:
@@ -169,7 +174,7 @@ class Ridges:
         Z, after = self.features.seen(compared.block.rows)
         return (Z,), after
 
-    def _targets(self, Phi: Array) -> Array:
+    def targets(self, Phi: Array) -> Array:
         """phi, or phi beside the phi before it, coordinate by coordinate, so that new ones come last."""
         if not self.differences:
             return Phi
@@ -232,6 +237,12 @@ class PastLabels:
         self.total = fit_columns(self.total, Phi.shape[1]) + Phi.sum(axis=0)
         self.last, self.rounds = Phi[-1:], self.rounds + len(Phi)
 
+    def fitted(self, Phi: Array) -> PastLabels:
+        """After rounds with these labels."""
+        new = PastLabels()
+        new.last, new.total, new.rounds = Phi[-1:], Phi.sum(axis=0, keepdims=True), len(Phi)
+        return new
+
     def growth(self, rows: int) -> int:
         """0: the sums do not grow with the rounds."""
         return 0
@@ -241,85 +252,6 @@ class PastLabels:
         state.require(self.rounds == rounds, "the mean label must be that of all rounds")
         for row in (self.last, self.total):
             state.require(isinstance(row, np.ndarray) and row.ndim == 2 and len(row) == 1, "a label is one row")
-
-
-@dataclass(frozen=True)
-class PendingOwn:
-    """Rounds to come for one expert of one's own."""
-
-    block: Block
-    inner: Any
-    labels: Labels | None
-
-    @property
-    def estimates(self) -> Array:
-        G: Array = self.inner.G
-        return G[None]
-
-
-@saved("expert/own")
-class OwnExpert:
-    """A learner or an estimator of one's own, with the loss of the mixture: a new one like it, which stays as it is.
-
-    Of an estimator (`learners.estimators.Estimator`) the mixture uses forecast, forecast_chunk, observe, commit,
-    room, operations and growth, and each where it has it; it is copied, and has seen nothing.
-    """
-
-    def __init__(self, name: str, expert: Any) -> None:
-        self.names = self.groups = (name,)
-        self.learner: OnlineLearner | None = expert.like_new() if isinstance(expert, OnlineLearner) else None
-        self.expert: Any = copy.deepcopy(expert) if self.learner is None else self.learner
-        if self.learner is not None:
-            give_lock(self.learner)
-
-    @property
-    def _estimator(self) -> Any:
-        return self.expert if self.learner is None else self.learner.estimator
-
-    @property
-    def room(self) -> int:
-        """As many rows as it takes at a time."""
-        return int(self.expert.room)
-
-    @property
-    def operations(self) -> int:
-        return int(self._estimator.operations)
-
-    def growth(self, rows: int) -> int:
-        return int(self._estimator.growth(rows))
-
-    def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingOwn:
-        """One round, or several whose labels are known."""
-        block = compared.block.numbers()  # read by the mixture's schema
-        if labels is None:
-            return PendingOwn(block, self._estimator.forecast(block, space), None)
-        return PendingOwn(block, self._estimator.forecast_chunk(block, labels), labels)
-
-    def each(self, compared: Compared, space: Space) -> Array:
-        """Rounds of one row each, all from the present state: (1, m, p)."""
-        block = compared.block.numbers()
-        if hasattr(self._estimator, "each"):
-            return np.asarray(self._estimator.each(block, np.arange(1, block.n + 1), space))[None]
-        rows = [self._estimator.forecast(block.part(i, i + 1), space).G for i in range(block.n)]
-        return np.concatenate(rows)[None]
-
-    def observe(self, pending: PendingOwn, labels: Labels) -> PendingOwn:
-        """The label of a round."""
-        return replace(pending, inner=self._estimator.observe(pending.inner, labels), labels=labels)
-
-    def commit(self, pending: PendingOwn) -> None:
-        """Learn rounds that were observed."""
-        if self.learner is None:
-            self.expert.commit(pending.inner)
-        else:
-            assert pending.labels is not None
-            self.learner.commit(pending.block, pending.labels, pending.inner)
-
-    def check_state(self, inputs: Inputs, rounds: int) -> None:
-        """Refuse a learner from a file that has not seen these rounds."""
-        if self.learner is not None:
-            self.learner._check_state()
-            state.require(self.learner.rounds == rounds, "each expert must have learned as many rounds")
 
 
 def _before(last: Array, Phi: Array) -> Array:

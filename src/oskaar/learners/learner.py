@@ -30,6 +30,7 @@ from oskaar.learners.decoders import answers_in_turn, leader
 from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import Reading, reading_of
+from oskaar.learners.refit import Refit
 from oskaar.learners.relearning import Advance, KeptRounds, Relearning
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
@@ -81,7 +82,7 @@ class OnlineLearner(Confidence, Predictor):
     ) -> None:
         """relearning: when estimators are made of the rounds so far."""
         self.loss = loss
-        self._unread = schema_for(schema, relearning is not None and relearning.units is not None)
+        self._unread = schema_for(schema, relearning is not None and relearning.units)
         self._given_schema = schema
         require_max_bytes(max_bytes)
         self.max_bytes = max_bytes
@@ -425,7 +426,9 @@ class OnlineLearner(Confidence, Predictor):
 
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
-        advance = Advance(None) if self._relearning is None else self._relearning.after(block, labels, self._made_of)
+        advance = Advance(None)
+        if self._relearning is not None:
+            advance = self._relearning.after(block, labels, lambda kept: self._made_of(kept, pending))
         self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
         confidence = self._confidence_after(happened.predictions, happened.unhedged, labels)
@@ -450,8 +453,11 @@ class OnlineLearner(Confidence, Predictor):
         if happened.paid is not None:
             self._paid = self._paid + happened.paid
 
-    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | None:
-        """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
+    def _made_of(self, kept: KeptRounds, pending: Pending) -> tuple[Inputs, Estimator] | Refit | None:
+        """The inputs and the estimator that come next; None where rows are read as before, and have no units.
+
+        pending: the last of the rounds, which the present estimator is about to learn.
+        """
         before, columns = self._inputs.schema, self._inputs.columns_kept
         if self._relearning is None or not self._relearning.units:
             inputs, estimator = self._assemble(Reading(rows=kept.rows, columns=columns))
@@ -459,7 +465,7 @@ class OnlineLearner(Confidence, Predictor):
             return inputs, estimator
         reading = reading_of(kept.block(0, kept.rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
-        if unchanged and not reading.kernels and kept.rows < self._relearning.last:
+        if unchanged and not reading.kernels and kept.rows < (self._relearning.others or self._relearning.last):
             return None
         return self._assemble(
             replace(

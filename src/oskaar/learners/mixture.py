@@ -15,6 +15,7 @@ SALAMI is the mixture of `learners.restarts` alone. `learners.experts` are there
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oskaar import state, theory
-from oskaar.arrays import Array, carried, fit_columns, spans
+from oskaar.arrays import Array, Rows, carried, fit_columns, spans
 from oskaar.inputs import Block, Compared, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.labels import Labels
 from oskaar.losses import Space
+from oskaar.rows import count
 from oskaar.saved import saved
 from oskaar.solvers.chunks import target_of
 
@@ -99,10 +101,34 @@ class Weights:
         other.paid, other.rounds = self.paid + own, self.rounds + 1
         return other
 
+    def with_gains(self, other: Weights, places: list[int | None]) -> Weights:
+        """These priors, with what others have gained: experts are at these places among the others, or nowhere."""
+        new = copy.copy(other)
+        new.eta, new.scaled, new.later, new.priors = self.eta, self.scaled, self.later, self.priors
+        new.expert_gains = np.array([0.0 if i is None else other.expert_gains[i] for i in places])
+        return new
+
     def check_state(self, kinds: int, experts: int) -> None:
         """Refuse weights from a file that are not of so many experts."""
         state.require(self.gains.shape == (kinds, len(self.births)), "a weight for each restart")
         state.require(len(self.expert_gains) == len(self.priors) == experts, "a weight for each expert")
+
+
+@saved("mixture/carried")
+@dataclass(frozen=True)
+class Carried:
+    """The accounts of a mixture after some rounds, for one with the same experts (`learners.refit`).
+
+    corrections, errors: those of `learners.neighbours`; selection: that of `learners.selection`; None where there are
+    none.
+    """
+
+    names: list[str]
+    weights: Weights
+    changes: ChangeDetector
+    corrections: Any = None
+    errors: Array | None = None
+    selection: Any = None
 
 
 @dataclass
@@ -225,6 +251,19 @@ class Mixture:
             expert.commit(one)
         self.weights, self.changes = pending.weights, pending.changes
         self.rounds += len(pending.rows)
+
+    def carried(self, pending: PendingMixture) -> Carried:
+        """The accounts after rounds that were observed."""
+        return Carried(self.names, pending.weights, pending.changes)
+
+    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> Mixture:
+        """The same mixture after rounds with these rows, which restarts and experts have seen."""
+        new = copy.copy(self)
+        new.restarts, new.experts, new.rounds = restarts, experts, count(rows)
+        here = {name: i for i, name in enumerate(accounts.names)}
+        new.weights = self.weights.with_gains(accounts.weights, [here.get(name) for name in self.names])
+        new.changes = accounts.changes
+        return new
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Some rounds at a time, all from the present state."""

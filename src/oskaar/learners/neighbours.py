@@ -15,20 +15,21 @@ Equivalent to tests/naive.py::Corrected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from oskaar import state
-from oskaar.arrays import Array, Growing, fit_columns
+from oskaar.arrays import Array, Growing, Rows, fit_columns
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels.shapes import absolute_distances
 from oskaar.kernels.standardised import Mapped
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture, PendingMixture, estimates_of_each, scaled_rate, softmax
+from oskaar.learners.mixture import Carried, Mixture, PendingMixture, estimates_of_each, scaled_rate, softmax
 from oskaar.losses import Space
+from oskaar.rows import count, pick
 from oskaar.saved import saved
 
 NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
@@ -151,6 +152,22 @@ class Neighbours:
             late = self.U.shape[0] - self.memory
             self.U.drop(late)
             self.errors.drop(late)
+
+    def carried(self, pending: PendingCorrection) -> Carried:
+        """The accounts after rounds that were observed."""
+        assert pending.errors is not None
+        errors = np.concatenate([fit_columns(self.errors.view, pending.errors.shape[1]), pending.errors])
+        inner = self.mixture.carried(pending.mixture)
+        return replace(inner, corrections=pending.accounts, errors=errors[-self.memory :])
+
+    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> Neighbours:
+        """The same estimator after rounds with these rows."""
+        new = Neighbours(self.mixture.fitted(restarts, experts, rows, accounts), self.near)
+        last = min(count(rows), new.memory)
+        new.U.append(self.near.innermost(pick(rows, slice(count(rows) - last, None))))
+        new.errors.append(np.zeros((last, 0)) if accounts.errors is None else accounts.errors[-last:])
+        new.accounts = accounts.corrections or new.accounts
+        return new
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Some rounds at a time, all from the present state."""

@@ -5,7 +5,8 @@ rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16,
 schema alone is. An ensemble goes over from kernels to features when there are many rows. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
-n + n / 8 rows; up to 16 rows at once.
+n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
+three quarters of that time; then it learns the rows that have come meanwhile.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -15,6 +16,7 @@ present estimator, plus what was paid less what it would have paid (`Underway.pa
 from __future__ import annotations
 
 import copy
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,6 +32,7 @@ from oskaar.inputs import Block, Inputs
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import FIRST, can_change
+from oskaar.learners.refit import Refit
 from oskaar.losses import Loss, Space
 from oskaar.rows import count, joined, nbytes, pick
 from oskaar.saved import saved
@@ -44,7 +47,7 @@ AT_ONCE, AT_A_TIME = 16, 8
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
 
-Assemble = Callable[["KeptRounds"], tuple[Inputs, Estimator] | None]
+Assemble = Callable[["KeptRounds"], "tuple[Inputs, Estimator] | Refit | None"]
 """From the rounds so far to the inputs and the estimator that come next, which have seen nothing; None: no others."""
 
 
@@ -101,6 +104,7 @@ class Underway:
 
     swap: when there are so many rows, they take over; known: the rounds that had come when they were made.
     space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
+    refit: what the estimator is to know of the rounds that had come, while that is not done.
     """
 
     inputs: Inputs
@@ -110,6 +114,15 @@ class Underway:
     space: Space
     learned: int = 0
     paid: float = 0.0
+    refit: Refit | None = None
+
+    def refitted(self, share: float) -> Underway:
+        """When so much of the refit is done; with all of it, the rounds that had come are learned."""
+        assert self.refit is not None
+        refit = self.refit.advanced(math.ceil(share * self.refit.pieces))
+        if share < 1:
+            return replace(self, refit=refit)
+        return replace(self, estimator=refit.learned(), learned=self.known, refit=None)
 
 
 @dataclass(frozen=True)
@@ -139,13 +152,14 @@ class Relearning:
     A value, but for the estimator under way, which `Advance.write` changes.
 
     loss: for labels.
-    units: where rows can be read anew, an estimator is made at 4, 8, ..., so many rows; None is never.
-    others: of other rows when there are so many, a power of 2; None is never.
+    units: whether rows can be read anew: an estimator is made at 4, 8, ..., `last` rows.
+    others: of other rows when there are so many, a power of 2, and twice as many, ...; None is never.
+    last: the last of these.
     """
 
-    def __init__(self, loss: Loss, units: int | None = None, others: int | None = None) -> None:
-        self.loss, self.units, self.others = loss, units, others
-        self.due, self.last = (1, units) if units else (others or 0, others or 0)
+    def __init__(self, loss: Loss, units: bool, others: int | None = None, last: int = LAST) -> None:
+        self.loss, self.units, self.others, self.last = loss, units, others, last
+        self.due = 1 if units else others or 0
         self.rounds = KeptRounds()
         self.underway: Underway | None = None
 
@@ -159,15 +173,20 @@ class Relearning:
         if self.units and not can_change(block):
             if not self.others:
                 return Advance(None)
-            return self._with(units=None, due=self.others, last=self.others).after(block, labels, assemble)
+            return self._with(units=False, due=self.others).after(block, labels, assemble)
         rounds = self.rounds.with_rounds(block, labels)
         new = self._with(rounds=rounds)
         if self.underway is None:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
-        aim = self._aim(self.underway, rounds.rows)
-        if rounds.rows < self.underway.swap and aim - self._learned_rows(self.underway) < AT_A_TIME:
+        underway = self.underway
+        if underway.refit is not None:
+            underway = underway.refitted(self._share(underway, rounds.rows))
+            if rounds.rows < underway.swap:
+                return Advance(new._with(underway=underway))
+        aim = self._aim(underway, rounds.rows)
+        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < AT_A_TIME:
             return Advance(new)
-        underway, chunk = new._towards(self.underway, aim)
+        underway, chunk = new._towards(underway, aim)
         if rounds.rows < underway.swap:
             return Advance(new._with(underway=underway), chunk=chunk)
         return Advance(new._with(underway=None) if new.due <= new.last else None, underway, chunk)
@@ -177,6 +196,8 @@ class Relearning:
         kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
         if self.underway is None:
             return kept
+        if self.underway.refit is not None:
+            return kept + self.underway.refit.growth
         aim = self._aim(self.underway, self.rounds.rows + block.n)
         more = max(aim - self._learned_rows(self.underway), 0)
         stored = nbytes(block.rows) * (more + self.underway.inputs.n // 2) // max(block.n, 1)
@@ -196,7 +217,10 @@ class Relearning:
         if self.underway is not None:
             state.require_kind(self.underway, Underway, "the estimator under way")
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
-            self.underway.estimator.check_state(self.underway.inputs, self.underway.space, self.underway.learned)
+            if self.underway.refit is None:
+                self.underway.estimator.check_state(self.underway.inputs, self.underway.space, self.underway.learned)
+            else:
+                state.require_kind(self.underway.refit, Refit, "the refit")
 
     # ---------------------------------------------------------------- inside
 
@@ -213,6 +237,10 @@ class Relearning:
         after, made = (later if later.due <= self.last else None), assemble(self.rounds)
         if made is None:
             return Advance(after)
+        if isinstance(made, Refit):
+            rounds = len(self.rounds.ys)
+            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refit=made)
+            return Advance(later._with(underway=underway), made=underway)
         underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
             return Advance(later._with(underway=underway), made=underway)
@@ -242,7 +270,22 @@ class Relearning:
     def _aim(self, underway: Underway, rows: int) -> int:
         """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""
         made, swap = self.rounds.ends[underway.known - 1], underway.swap
-        return swap * (rows - made) // (swap - made) if rows < swap else rows
+        if rows >= swap:
+            return rows
+        if underway.learned < underway.known:
+            return swap * (rows - made) // (swap - made)
+        first = self._refit_ends(underway)
+        return made + max(0, (swap - made) * (rows - first) // (swap - first))
+
+    def _refit_ends(self, underway: Underway) -> int:
+        """The number of rows at which a refit is done."""
+        made = self.rounds.ends[underway.known - 1]
+        return made + 3 * (underway.swap - made) // 4
+
+    def _share(self, underway: Underway, rows: int) -> float:
+        """How much of a refit is to be done when there are so many rows."""
+        made = self.rounds.ends[underway.known - 1]
+        return min(1.0, (rows - made) / max(1, self._refit_ends(underway) - made))
 
     def _learned_rows(self, underway: Underway) -> int:
         return self.rounds.ends[underway.learned - 1] if underway.learned else 0
@@ -279,7 +322,7 @@ class Relearning:
 
 def units_of_rows(loss: Loss) -> Relearning:
     """For kernels in units of the first rows."""
-    return Relearning(loss, LAST)
+    return Relearning(loss, True)
 
 
 def _after(underway: Underway, labels: Labels, pending: Any) -> Underway:

@@ -6,6 +6,7 @@ gives a round its targets; `commit` learns the rounds.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +139,12 @@ class KernelRestarts(Restarts):
         now, alive = self.solvers[0].rounds, len(made[0][0])
         ridges = [np.stack([ridge for _, ridge in made])] if self.names else []
         return np.arange(now + 1 - alive, now + 1), [G for G, _ in made], ridges
+
+    def fitted(self, solvers: list[AllRestarts]) -> KernelRestarts:
+        """The same restarts with solvers that have seen the rows of the inputs."""
+        new = copy.copy(self)
+        new.solvers = solvers
+        return new
 
     @property
     def _by_kernel(self) -> list[tuple[AllRestarts, int]]:

@@ -14,17 +14,18 @@ to about 1e-8 (`_rounded`): rounding errors must not choose among answers that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from oskaar import state
-from oskaar.arrays import Array, fit_columns
+from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.certificate import Hindsight
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Mixture, PendingMixture, estimates_of_each
+from oskaar.learners.mixture import Carried, Mixture, PendingMixture, estimates_of_each
 from oskaar.learners.neighbours import Neighbours, PendingCorrection
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
@@ -154,6 +155,17 @@ class SelectedMixture:
         """Learn rounds that were observed."""
         self.inner.commit(pending.inner)
         self.selection = pending.selection
+
+    def carried(self, pending: PendingSelection) -> Carried:
+        """The accounts after rounds that were observed."""
+        return replace(self.inner.carried(pending.inner), selection=pending.selection)
+
+    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> SelectedMixture:
+        """The same estimator after rounds with these rows; the selection stays where it is among as many."""
+        new, before = copy.copy(self), accounts.selection
+        new.inner = self.inner.fitted(restarts, experts, rows, accounts)
+        new.selection = before if before is not None and len(before.sums) == self._count else Selection(self._count)
+        return new
 
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Some rounds at a time, all from the present state."""

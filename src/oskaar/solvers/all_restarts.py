@@ -38,6 +38,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, random_signs
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
@@ -88,6 +90,24 @@ class AllRestarts:
         self.products = Products()
         self.rounds = 0
         self.starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # the first row of each round kept
+
+    def fitted(self, K: Array, H: Array, rounds: int) -> AllRestarts:
+        """The same solver when the last of so many rounds of one row were those with K = k(X, X) and targets H.
+
+        M = U U^T with U upper triangular, so that U^-1 is V but for the scale of its rows.
+        """
+        M = K[::-1, ::-1].copy()
+        M.flat[:: len(M) + 1] += self.lam
+        L, failed = dpotrf(M, lower=1, overwrite_a=1)
+        if failed:
+            raise LinAlgError("K + lam I must be positive definite, and its numbers finite")
+        V = dtrtri(L, lower=1, overwrite_c=1)[0][::-1, ::-1]
+        scales = np.diagonal(V).copy()
+        V = np.triu(V) / scales[:, None]
+        new = AllRestarts(self.lam, self.window)
+        new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, (V @ H).T)
+        new.rounds, new.starts = rounds, np.arange(len(K))
+        return new
 
     @property
     def rows(self) -> int:
@@ -224,6 +244,16 @@ class Products:
         self.n = self.old = self.targets = self.open = 0  # rows, those in V, p, b
         self.q = np.zeros(0)
         self.C, self.F, self.U = np.zeros((3, 0, 0))
+
+    @classmethod
+    def of(cls, q: Array, C: Array) -> Products:
+        """From q (n,) and C^T (p, n) of rows that are closed."""
+        new = cls()
+        new.n = new.old = len(q)
+        new.targets = len(C)
+        new.q, new.C = q, np.ascontiguousarray(C)
+        new.F, new.U = np.zeros((2, 0, len(q)))
+        return new
 
     def project(self, Vk: Array, k: Array) -> Array:
         """The row w = V k(X, x), from V k for the closed rows and k(X_open, x)."""

@@ -69,6 +69,20 @@ class SuffixFactor:
         self.unfolded = 0  # c: L is due for so many columns
         self.shares = 0  # in which L is applied; 0 while it is put off, and F is not in the panels
 
+    @classmethod
+    def of(cls, V: Array) -> SuffixFactor:
+        """From V (n, n) itself.
+
+        >>> SuffixFactor.of(np.array([[1.0, -0.5], [0.0, 1.0]])).times(np.array([[2.0], [2.0]]))
+        array([[1., 2.]])
+        """
+        new = cls()
+        new.n = len(V)
+        new.panels = [np.zeros(((i + 1) * PANEL, PANEL)) for i in range(-(-new.n // PANEL))]
+        for P, lo, hi in new._columns(0, new.n):
+            P[:] = V[:hi, lo:hi]
+        return new
+
     def times(self, B: Array) -> Array:
         """(V B)^T (m, n) for B (n, m)."""
         if self.fold is None:
