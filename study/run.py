@@ -183,7 +183,6 @@ class Workers:
         for spec in specs:
             path = path_of(spec)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
             path.with_suffix(".json").write_text(json.dumps(spec), encoding="utf-8")
             arguments += [str(path.with_suffix(".json")), str(path)]
         try:
