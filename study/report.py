@@ -44,7 +44,7 @@ def page(runs: Sequence[dict[str, Any]], pictures: bool) -> str:
         more = "" if n == LENGTHS[0] else f" Streams of at least {LONG} rounds, at most {n} of each."
         lines += [f"## Kept apart, {n} rounds", "", f"What is lost, the most first.{more}", "", *lost(found), ""]
         lines += [*([] if n == LENGTHS[0] else [*further(found), ""]), *main_table(found), ""]
-    lines += ranked(lengths[LENGTHS[0]], pictures)
+    lines += [*longest(kept), *ranked(lengths[LENGTHS[0]], pictures)]
     lines += ["## The ensemble without its parts", "", f"Kept apart, {LENGTHS[0]} rounds.", ""]
     lines += [*parts_table(lengths[LENGTHS[0]]), "", *open_streams(runs)]
     if pictures:
@@ -56,6 +56,19 @@ def at_lengths(runs: Sequence[dict[str, Any]]) -> dict[int, list[Verdict]]:
     """Verdicts at each length, on the streams that are long enough."""
     long = [run for run in runs if run.get("total", 0) >= LONG]
     return {n: verdicts(runs if n == LENGTHS[0] else long, n) for n in LENGTHS}
+
+
+def longest(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """The table of the streams that were run for much longer."""
+    found = verdicts([run for run in runs if run["rounds_asked"] and run["rounds_asked"] > max(LENGTHS)])
+    if not found:
+        return []
+    lines = [
+        "## Kept apart, 20,000 rounds",
+        "",
+        "Online peers, and batch ones that are quick to refit, every 100 rounds.",
+    ]
+    return [*lines, "", *main_table(found), ""]
 
 
 def ranked(found: Sequence[Verdict], pictures: bool) -> list[str]:
