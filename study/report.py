@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from study.methods import all_methods
 from study.run import LEFT_OUT
 from study.streams import STREAMS
 from study.tables import all_runs, further, goals, in_words, lost, main_table, parts_table, ranking
@@ -37,6 +38,7 @@ def page(runs: Sequence[dict[str, Any]], pictures: bool) -> str:
             names_kept=", ".join(names[True]),
             names_open=", ".join(names[False]),
             lagged=", ".join(n for n, e in STREAMS.items() if e.lag),
+            not_run=not_run(kept) or "none",
             left_out="; ".join(f"{name} ({why})" for name, why in LEFT_OUT.items()),
         )
     ]
@@ -50,6 +52,17 @@ def page(runs: Sequence[dict[str, Any]], pictures: bool) -> str:
     if pictures:
         lines += ["![Loss against CPU time, stream by stream](study.svg)", ""]
     return "\n".join(lines)
+
+
+def not_run(runs: Sequence[dict[str, Any]]) -> str:
+    """Peers that are neither left out nor run, by stream."""
+    there = {(run["stream"], run["method"]) for run in runs}
+    peers = [m for m in all_methods().values() if m.role == "peer" and m.name not in LEFT_OUT]
+    found = {}
+    for name in dict.fromkeys(run["stream"] for run in runs):
+        kind = STREAMS[name].kind
+        found[name] = [m.name for m in peers if kind in m.kinds and (name, m.name) not in there]
+    return "; ".join(f"{', '.join(names)} on {stream}" for stream, names in found.items() if names)
 
 
 def at_lengths(runs: Sequence[dict[str, Any]]) -> dict[int, list[Verdict]]:

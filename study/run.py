@@ -46,11 +46,6 @@ LIBRARY = (
 )
 OUR_CODE = (*(f"src/oskaar/{name}" for name in LIBRARY), "study/ours.py", "study/baselines.py")
 """What the numbers of oskaar's learners depend on."""
-READERS = tuple(
-    f"benchmarks/{name}.py"
-    for name in ("common", "documents", "drift", "manifolds", "rankings", "sequences", "trees")
-)
-"""The benchmarks that read streams."""
 HARNESS = ("study/protocol.py", "study/methods.py", "study/one.py")
 
 TOO_LONG = ("trees",)
@@ -142,7 +137,7 @@ def specify(stream: str, method: Method, variant: str, options: Options) -> dict
 
     A peer's does not change with the library: rows, labels and losses are in the `content` of a run.
     """
-    source = {"name": stream, "rounds": options.rounds, "code": code("study/streams", *READERS)}
+    source = {"name": stream, "rounds": options.rounds, "code": code("study/streams")}
     ours = method.package == "oskaar"
     spec: dict[str, Any] = {
         "stream": stream,
