@@ -67,13 +67,14 @@ def not_run(runs: Sequence[dict[str, Any]]) -> str:
 
 def at_lengths(runs: Sequence[dict[str, Any]]) -> dict[int, list[Verdict]]:
     """Verdicts at each length, on the streams that are long enough."""
+    runs = [run for run in runs if not much_longer(run)]  # OSKAAR has a budget there
     long = [run for run in runs if run.get("total", 0) >= LONG]
     return {n: verdicts(runs if n == LENGTHS[0] else long, n) for n in LENGTHS}
 
 
 def longest(runs: Sequence[dict[str, Any]]) -> list[str]:
     """The table of the streams that were run for much longer."""
-    found = verdicts([run for run in runs if run["rounds_asked"] and run["rounds_asked"] > max(LENGTHS)])
+    found = verdicts([run for run in runs if much_longer(run)])
     if not found:
         return []
     lines = [
@@ -82,6 +83,11 @@ def longest(runs: Sequence[dict[str, Any]]) -> list[str]:
         "Online peers, and batch ones that are quick to refit, every 100 rounds.",
     ]
     return [*lines, "", *main_table(found), ""]
+
+
+def much_longer(run: dict[str, Any]) -> bool:
+    """Whether a run is one of the third length."""
+    return run["rounds_asked"] is not None and run["rounds_asked"] > max(LENGTHS)
 
 
 def ranked(found: Sequence[Verdict], pictures: bool) -> list[str]:

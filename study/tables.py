@@ -193,7 +193,8 @@ def lost(found: Sequence[Verdict]) -> list[str]:
         ahead = ", ".join(sorted(name for name, d in v.differences.items() if d > 1e-12))
         lines.append(
             f"- {v.stream} ({ours['loss'].split('(')[0]}): {figure(ours)}, {v.best_rival} {figure(best)} "
-            f"(log ratio {v.ratio(v.best_rival):+.3f}). Lower than ours: {ahead}."
+            f"(log ratio {v.ratio(v.best_rival):+.3f}, p = {v.adjusted[str(v.best_rival)]:.3f} by Holm). "
+            f"Lower than ours: {ahead}."
         )
     return lines or ["- Nothing."]
 
