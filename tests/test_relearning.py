@@ -67,15 +67,20 @@ def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact):
     np.testing.assert_allclose(replay(make(), rows(X), ys).estimates, G, atol=1e-8)
 
 
-def test_rounds_of_parts_on_features_are_the_definition(rng):
+@pytest.mark.parametrize("kernel", [None, kernels.Gaussian(2.0) + 1.0], ids=["three kernels", "one kernel"])
+def test_rounds_of_parts_on_features_are_the_definition(rng, kernel):
     sizes = rng.integers(1, 6, size=18)
     rounds, loss = [rng.normal(size=(n, 2)) for n in sizes], losses.PerRow(LOSS)
     ys = [[int(x[0] > 0) for x in X] for X in rounds]
     ends, draws = np.cumsum(sizes).tolist(), uniforms(0, 0, int(sizes.sum()))
     Phi = np.vstack([loss.embed(y) for y in ys])
-    G, _, _ = naive.ensemble(np.vstack(rounds), Phi, ends, parts=True, exact=8, budget=4, draws=draws, window=20)
-    np.testing.assert_allclose(np.vstack(in_turn(Ensemble(loss, budget=4), rounds, ys)), G, atol=1e-8)
-    np.testing.assert_allclose(np.vstack(replay(Ensemble(loss, budget=4), rounds, ys).estimates), G, atol=1e-8)
+    settings = {} if kernel is None else {"kernel": lambda x, y: naive.gaussian(x, y, 2.0) + 1}
+    settings |= {"parts": True, "exact": 8, "budget": 4, "draws": draws, "window": 20}
+    G, _, _ = naive.ensemble(np.vstack(rounds), Phi, ends, **settings)
+    np.testing.assert_allclose(np.vstack(in_turn(Ensemble(loss, kernel, budget=4), rounds, ys)), G, atol=1e-8)
+    np.testing.assert_allclose(
+        np.vstack(replay(Ensemble(loss, kernel, budget=4), rounds, ys).estimates), G, atol=1e-8
+    )
 
 
 @pytest.fixture(scope="module")

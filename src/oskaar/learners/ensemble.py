@@ -67,6 +67,9 @@ EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 128
 BUDGET, SMALLER = 512, 4
 """Inputs in the dictionaries of kernels by then; so many times fewer for restarts of parts, and most with text."""
 
+WIDER = 2
+"""So many times more for regressions of parts with one kernel: sparse rows of many columns."""
+
 WINDOW = 512
 """Rows of the restarts by then."""
 
@@ -231,6 +234,9 @@ class Ensemble(OnlineLearner):
             for k, name in enumerate(names)
             if k or not among_restarts
         ]
+        if parts and len(names) == 1 and isinstance(maps[0], Nystrom):
+            wider = Nystrom(maps[0].kernel, WIDER * self._budget, ridge=min(LAMS))
+            return [Ridges(inputs, 0, wider, list(LAMS), names[0], False, False, renewal)]
         return ridges if parts else [*ridges, PastLabels()]
 
     def _scored(self, groups: list[str]) -> list[int]:
