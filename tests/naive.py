@@ -593,7 +593,7 @@ def ensemble(
         kernels = kernels_in_force(X, taken[begin], Phi)[: 3 if parts else 4] if kernel is None else [kernel]
         Ks = [gram(k, seen, seen) for k in kernels]
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
-        lams_of_each = [(0.05, 0.5), (0.05, 0.5, 2.0), (0.01, 0.5), (0.01, 0.5)][: len(Ks)]
+        lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)][: len(Ks)]
         asked["ridge_lams"] = lams_of_each if len(Ks) > 1 else (0.05, 0.5, 1.0, 2.0)
         if taken[begin] >= exact:
             first = max(1, budget // 4) if parts else budget

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ from oskaar.inputs.conversion import joined_rounds, length, matrix_of, not_numbe
 from oskaar.inputs.named_rows import Framed, by_name, placed, without_sparse
 from oskaar.inputs.stores import DenseStore, DictStore, ObjectStore, SparseStore, Store, store_like
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.kernels.kept import KeptRows
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved
 from oskaar.schema import Schema
@@ -46,6 +48,9 @@ class Inputs:
     >>> inputs.against(block), inputs.corner(block)
     (array([[11.]]), array([[25.]]))
     """
+
+    _kept: dict[int, tuple[Kernel, KeptRows, Callable[[Rows], Array]]] = {}  # noqa: RUF012, never changed in place
+    """By kernel, the rows that are kept as it sees them; not part of the state."""
 
     def __init__(
         self,
@@ -198,7 +203,16 @@ class Inputs:
         kernel = as_kernel(self.kernels[which], block.rows)
         if self.store is None or self.store.n == 0:
             return np.zeros((block.n, 0))
-        return gram(kernel, block.rows, self.store.rows_for(block))
+        return gram(kernel, block.rows, self.store.rows_for(block), self._over(kernel, which))
+
+    def _over(self, kernel: Kernel, which: int) -> Callable[[Rows], Array] | None:
+        """k(., X) that maps each row that is kept once; None where nothing is mapped."""
+        if not kernel.maps or type(self.store) is not DenseStore:
+            return None
+        if which not in self._kept or self._kept[which][0] is not kernel:
+            kept = KeptRows(partial(self.store.rows_for, Block(None, 0)))
+            self._kept = {**self._kept, which: (kernel, kept, kernel.over(kept))}
+        return self._kept[which][2]
 
     def corner(self, block: Block, which: int = 0) -> Array:
         """k(block, block)."""
@@ -224,7 +238,12 @@ class Inputs:
             self.kernels = self.chosen(block)
             self.store = store_like(block)
             self.schema, self.columns = block.schema, block.columns  # no schema for rows that are taken as they are
-        self.store.append(block) if self.keep else self.store.adopt(block)
+        if not self.keep:
+            self.store.adopt(block)
+            return
+        self.store.append(block)
+        for _, kept, _ in self._kept.values():
+            kept.append(block.rows)
 
     def joined(self, other: Inputs) -> Store | None:
         """The store for rows of both, where no rows are kept; ValueError where their columns differ."""
@@ -254,6 +273,8 @@ class Inputs:
         """Drop the oldest rows."""
         if rows and self.store is not None:
             self.store.drop(rows)
+            for _, kept, _ in self._kept.values():
+                kept.drop(rows)
 
     def _rows_of(self, x: Any) -> Any:
         if self.parts or not is_frame(x):
@@ -347,6 +368,9 @@ class Inputs:
         if not_numbers(first) and not any(isinstance(kernel, Kernel) for kernel in self.kernels):
             return ObjectStore()
         return DenseStore(matrix_of([first]).shape[1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
+from oskaar.kernels.kept import KeptRows
 from oskaar.rows import count, is_sparse
 from oskaar.saved import saved
 
@@ -37,6 +38,15 @@ class Kernel(ABC):
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
         """k(., Y), with what depends on Y alone computed once: for many calls with the same Y."""
         return lambda X: self(X, Y)
+
+    @property
+    def maps(self) -> bool:
+        """Whether rows are mapped before they are compared, so that `over` saves work."""
+        return False
+
+    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
+        """k(., rows) of rows that stay while others come, each of which is mapped once."""
+        return lambda X: self(X, kept.view)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _operand(other))
@@ -84,6 +94,20 @@ class _Pair(Kernel):
             raise ValueError(f"{left!r} and {right!r} take different inputs: one takes rows, one objects.")
         self.objects = wanted.pop() if wanted else False
 
+    @property
+    def maps(self) -> bool:
+        return self.left.maps or self.right.maps
+
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        return self._joined(self.left.against(Y), self.right.against(Y))
+
+    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
+        return self._joined(self.left.over(kept), self.right.over(kept))
+
+    @abstractmethod
+    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
+        """From k(., Y) and k'(., Y) to that of both."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.left!r}, {self.right!r})"
 
@@ -107,8 +131,7 @@ class Sum(_Pair):
             return self.left(X, Y) + self.right.value
         return self.left(X, Y) + self.right(X, Y)
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        left, right = self.left.against(Y), self.right.against(Y)
+    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
         if isinstance(self.right, Constant):
             value = self.right.value
             return lambda X: left(X) + value
@@ -132,8 +155,7 @@ class Product(_Pair):
             return self.left.value * self.right(X, Y)
         return self.left(X, Y) * self.right(X, Y)
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        left, right = self.left.against(Y), self.right.against(Y)
+    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
         if isinstance(self.left, Constant):
             value = self.left.value
             return lambda X: value * right(X)

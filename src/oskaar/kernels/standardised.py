@@ -10,6 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
+from oskaar.kernels.kept import KeptRows
 from oskaar.requirements import require_positive
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
@@ -36,6 +37,12 @@ class Mapped(Kernel):
 
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
         inner = self.kernel.against(self.mapped(Y))
+        return lambda X: inner(self.mapped(X))
+
+    maps = True
+
+    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
+        inner = self.kernel.over(kept.mapped(self.mapped))
         return lambda X: inner(self.mapped(X))
 
     def diag(self, X: Rows) -> Array:

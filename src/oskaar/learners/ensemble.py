@@ -46,7 +46,13 @@ from oskaar.schema import Schema
 LAMS = (0.05, 0.5)
 """Of restarts."""
 
-RIDGE_LAMS = {"smooth": LAMS, "rough": (0.01, 0.5), "ranks": (0.01, 0.5), "kernel": (0.05, 0.5, 1.0, 2.0)}
+RIDGE_LAMS: dict[str, tuple[float, ...]] = {
+    "smooth": LAMS,
+    "linear": (0.01, 1.0),
+    "rough": (0.01, 0.5),
+    "ranks": (0.03,),
+    "kernel": (0.05, 0.5, 1.0, 2.0),
+}
 """Of ridge regressions with each kernel, where they are not the next ones. "kernel" is the only one there is."""
 
 MORE_LAMS = (0.05, 0.5, 2.0)

@@ -32,8 +32,8 @@ from oskaar.learners.restarts import KernelRestarts
 from oskaar.rows import count, pick
 from oskaar.saved import saved
 
-TAKEN, SUMMED = 32, 64
-"""Rows that are shown to a dictionary, and that are added up, in a piece."""
+TAKEN, SUMMED, HEAVY = 32, 64, 5
+"""Rows shown to a dictionary, and added up, in a piece; pieces that a solver of restarts counts as."""
 
 
 @saved("refit/regressions")
@@ -98,33 +98,35 @@ class RefitRegressions:
 @saved("refit/restarts")
 @dataclass(frozen=True)
 class RefitRestarts:
-    """Restarts on the last rows: their Gram matrices, then each solver."""
+    """Restarts on the last rows: the Gram matrix of their kernel, then each solver."""
 
     restarts: KernelRestarts
     rows: Rows
     Phi: Array
     rounds: int
-    grams: tuple[Array, ...] = ()
+    done: int
+    K: Array
     solvers: tuple[Any, ...] = ()
 
-    @property
-    def done(self) -> int:
-        """Pieces that are done."""
-        return len(self.grams) + len(self.solvers)
+    @classmethod
+    def of(cls, restarts: KernelRestarts, rows: Rows, Phi: Array, rounds: int) -> RefitRestarts:
+        """Of restarts that have seen nothing, with one kernel."""
+        return cls(restarts, rows, Phi, rounds, 0, np.zeros((0, 0)))
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
-        return len(self.restarts.inputs.kernels) + len(self.restarts.solvers)
+        """How many there are: a solver counts as several."""
+        return 1 + HEAVY * len(self.restarts.solvers)
 
     def advanced(self) -> RefitRestarts:
         """With the next piece."""
-        kernels = self.restarts.inputs.kernels
-        if len(self.grams) < len(kernels):
-            return replace(self, grams=(*self.grams, gram(kernels[len(self.grams)], self.rows, self.rows)))
-        i = len(self.solvers)
-        K = self.grams[i // len(self.restarts.lams)]
-        return replace(self, solvers=(*self.solvers, self.restarts.solvers[i].fitted(K, self.Phi, self.rounds)))
+        after = replace(self, done=self.done + 1)
+        if self.done == 0:
+            return replace(after, K=gram(self.restarts.inputs.kernels[0], self.rows, self.rows))
+        if self.done % HEAVY:
+            return after
+        solver = self.restarts.solvers[len(self.solvers)].fitted(self.K, self.Phi, self.rounds)
+        return replace(after, solvers=(*self.solvers, solver))
 
     def learned(self) -> KernelRestarts:
         """The restarts, when all pieces are done."""
@@ -165,7 +167,7 @@ class Refit:
         mixture, n = estimator.mixture, block.n
         first = max(0, n - mixture.restarts.window)
         inputs.append(inputs.part(block, first, n))
-        last = RefitRestarts(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
+        last = RefitRestarts.of(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
         experts = [
             RefitLabels(e, Phi) if isinstance(e, PastLabels) else RefitRegressions.of(e, block.rows, Phi)
             for e in mixture.experts

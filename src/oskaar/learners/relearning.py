@@ -6,7 +6,7 @@ schema alone is. An ensemble goes over from kernels to features when there are m
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
 n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
-three quarters of that time; then it learns the rows that have come meanwhile.
+half of that time; then it learns the rows that have come meanwhile, 4 or more at a time.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -104,7 +104,7 @@ class Underway:
 
     swap: when there are so many rows, they take over; known: the rounds that had come when they were made.
     space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
-    refit: what the estimator is to know of the rounds that had come, while that is not done.
+    refits: whether the estimator is made of the rounds that had come at once; refit: while that is not done.
     """
 
     inputs: Inputs
@@ -114,6 +114,7 @@ class Underway:
     space: Space
     learned: int = 0
     paid: float = 0.0
+    refits: bool = False
     refit: Refit | None = None
 
     def refitted(self, share: float) -> Underway:
@@ -184,7 +185,9 @@ class Relearning:
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = self._aim(underway, rounds.rows)
-        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < AT_A_TIME:
+        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < AT_A_TIME // (
+            2 if underway.refits else 1
+        ):
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
         if rounds.rows < underway.swap:
@@ -239,7 +242,7 @@ class Relearning:
             return Advance(after)
         if isinstance(made, Refit):
             rounds = len(self.rounds.ys)
-            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refit=made)
+            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refits=True, refit=made)
             return Advance(later._with(underway=underway), made=underway)
         underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
@@ -272,7 +275,7 @@ class Relearning:
         made, swap = self.rounds.ends[underway.known - 1], underway.swap
         if rows >= swap:
             return rows
-        if underway.learned < underway.known:
+        if not underway.refits:
             return swap * (rows - made) // (swap - made)
         first = self._refit_ends(underway)
         return made + max(0, (swap - made) * (rows - first) // (swap - first))
@@ -280,7 +283,7 @@ class Relearning:
     def _refit_ends(self, underway: Underway) -> int:
         """The number of rows at which a refit is done."""
         made = self.rounds.ends[underway.known - 1]
-        return made + 3 * (underway.swap - made) // 4
+        return made + (underway.swap - made) // 2
 
     def _share(self, underway: Underway, rows: int) -> float:
         """How much of a refit is to be done when there are so many rows."""
