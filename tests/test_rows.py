@@ -268,7 +268,7 @@ def test_experts_for_each_kind():
     learner = Ensemble(LOSS).fit(ROWS, YS)
     names = list(learner.expert_weights())
     for kind in ("smooth", "linear", "rough", "numbers", "text"):
-        assert f"ridge, {kind}, lam 0.5" in names
+        assert any(name.startswith(f"ridge, {kind}, lam ") for name in names)
     assert not any("numbers" in name for name in Ensemble(LOSS).fit([[0.0]] * 5, "ababa").expert_weights())
 
 

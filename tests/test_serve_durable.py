@@ -378,7 +378,7 @@ def test_limits(tmp_path):
 
 def test_new_learners_are_weighed_as_they_grow(tmp_path):
     """Many streams with a few rounds each: what they take is known, and those used least recently leave memory."""
-    spec, most = {"loss": SPEC["loss"], "learner": {"name": "Ensemble", "budget": 6}}, 2_000_000
+    spec, most = {"loss": SPEC["loss"], "learner": {"name": "Ensemble", "budget": 6}}, 300_000
 
     async def run():
         async with running(tmp_path, Limits(memory=most)) as service:

@@ -20,6 +20,9 @@ from oskaar.saved import require, require_count, require_floats, saved
 PANEL = 256
 """Rows in a panel: large enough for BLAS, small enough that a last, half-empty one costs nothing."""
 
+FIRST = 16
+"""Rows in the first panel at the start: it is doubled until it is as large as the others. Few rows take little."""
+
 
 @saved("factor/cholesky")
 class PanelCholesky:
@@ -33,7 +36,8 @@ class PanelCholesky:
     """
 
     def __init__(self, panel: int = PANEL) -> None:
-        self.panel = panel
+        self.most = panel
+        self.panel = min(FIRST, panel)
         self.n = 0
         self.panels: list[Array] = []
         self.corners: list[Array] = []
@@ -60,6 +64,8 @@ class PanelCholesky:
     def append(self, W: Array, R: Array) -> None:
         """Add the m rows [W, R], with W (m, n) and R (m, m) lower triangular."""
         m, n = W.shape
+        while n + m > self.panel < self.most:
+            self._double()
         start = n
         while start < n + m:
             i = start // self.panel
@@ -77,8 +83,12 @@ class PanelCholesky:
 
     def growth(self, rows: int) -> int:
         """The bytes that so many more rows take."""
-        have, wanted = -(-self.n // self.panel), -(-(self.n + rows) // self.panel)
-        return 8 * self.panel**2 * sum(range(have + 1, wanted + 1))
+        size = self.panel
+        while self.n + rows > size < self.most:
+            size = min(2 * size, self.most)
+        have, wanted = -(-self.n // size), -(-(self.n + rows) // size)
+        larger = 8 * (size**2 - self.panel**2) * bool(self.n and size > self.panel)
+        return 8 * size**2 * sum(range(have + 1, wanted + 1)) + larger
 
     def diagonal(self) -> Array:
         """The n numbers on L's diagonal."""
@@ -101,6 +111,15 @@ class PanelCholesky:
         W[..., :k] = B
         return W
 
+    def _double(self) -> None:
+        """Make the first panel, which is the only one, larger."""
+        size = min(2 * self.panel, self.most)
+        if self.corners:
+            corner = np.eye(size, order="F")
+            corner[: self.panel, : self.panel] = self.corners[0]
+            self.panels, self.corners = [np.zeros((size, 0))], [corner]
+        self.panel = size
+
     def _open(self, i: int) -> None:
         if i == len(self.panels):
             panel, corner = np.zeros((self.panel, i * self.panel)), np.eye(self.panel, order="F")
@@ -112,6 +131,9 @@ class PanelCholesky:
         n, b = require_count(self.n, "rows"), self.panel
         require(
             type(b) is int and b > 0 and len(self.panels) == len(self.corners) == -(-n // b), "panels are missing"
+        )
+        require(
+            type(self.most) is int and (b == self.most or (b < self.most and n <= b)), "panels must have one size"
         )
         for i, (panel, corner) in enumerate(zip(self.panels, self.corners, strict=True)):
             require_floats(panel, corner)
