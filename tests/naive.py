@@ -578,8 +578,8 @@ def ensemble(
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
     which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
     up to 4 exact rows. Where rounds are parts all is learned again, once, with geometric restarts on the first
-    dictionary, a fourth as large, which is not renewed; with one kernel it is half as large, and there is KAAR on one
-    twice as large.
+    dictionary, a fourth as large, which is not renewed; with one kernel it is half as large, and there is KAAR on a
+    whole one.
     columns: the kernel is that of the columns of sparse rows, and is kept. neighbours: with corrections.
     """
     parts = settings.get("parts")
@@ -613,7 +613,7 @@ def ensemble(
                 first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
                 Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
             if parts and len(kernels) == 1 and not columns:
-                wider = dictionary_grams(kernel, seen, ends[: last + 1], 2 * budget, 2 * final, draws)
+                wider = dictionary_grams(kernel, seen, ends[: last + 1], budget, 2 * final, draws)
                 asked |= {"ridges": lambda t, wider=wider: [None, wider[t]], "ridge_lams": (0.05, 0.5)}
         if neighbours and kernel is None and taken[begin] and not parts:
             features = unit_rows(X[: taken[begin]], Phi[: taken[begin]])

@@ -73,8 +73,8 @@ EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 128
 BUDGET, SMALLER = 512, 4
 """Inputs in the dictionaries of kernels by then; so many times fewer for restarts of parts, and most with text."""
 
-WIDER = 2
-"""So many times more for regressions of parts with one kernel: sparse rows of many columns."""
+ALONE = 1024
+"""Inputs of the only kernel there is, that of sparse rows of many columns or one's own."""
 
 WINDOW = 512
 """Rows of the restarts by then."""
@@ -140,6 +140,7 @@ class Ensemble(OnlineLearner):
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
         self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
+        self._alone = ALONE if budget is None else self._budget
         self._exact = exact_rows(self._budget, EXACT_PARTS if loss.parts else EXACT)
         self._last = self._exact if loss.parts or self._own is not None else REFITS * self._exact
         relearning = Relearning(loss, kernel is None, self._exact, self._last)
@@ -214,6 +215,8 @@ class Ensemble(OnlineLearner):
         sizes = dict.fromkeys(reading.kernels or ("kernel",), smaller if reading.mixed else self._budget)
         if self.loss.parts:
             sizes |= {"smooth": smaller} if reading.kernels else {"kernel": max(1, self._budget // 2)}
+        elif not reading.kernels:
+            sizes["kernel"] = self._alone
         if reading.mixed:
             sizes["rough"] = self._budget
         return [Nystrom(k, size, ridge=min(LAMS)) for k, size in zip(asked, sizes.values(), strict=False)]
@@ -241,7 +244,7 @@ class Ensemble(OnlineLearner):
             if k or not among_restarts
         ]
         if parts and len(names) == 1 and isinstance(maps[0], Nystrom):
-            wider = Nystrom(maps[0].kernel, WIDER * self._budget, ridge=min(LAMS))
+            wider = Nystrom(maps[0].kernel, self._alone, ridge=min(LAMS))
             return [Ridges(inputs, 0, wider, list(LAMS), names[0], False, False, renewal)]
         return ridges if parts else [*ridges, PastLabels()]
 
