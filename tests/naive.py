@@ -570,6 +570,7 @@ def ensemble(
     at_once=16,
     window=512,
     neighbours=True,
+    piece=32,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
@@ -603,7 +604,7 @@ def ensemble(
             found = [
                 [K] * (last + 1)
                 if m is None
-                else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown)
+                else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown, piece)
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
             asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
@@ -649,13 +650,13 @@ def kors(kernel, X, budget, ridge, beta, draws):
     return atoms, sizes
 
 
-def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0):
+def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0, piece=32):
     """Gram matrices of the rows up to each round, each of them projected on the inputs taken up by its time.
 
     After the round that brings `renewal`, 2 renewal, ... rows a dictionary that is full is cut to its first half: all
     rows lose what they have in the direction of the others.
-    at_once: so many rows are shown at once, those at 0, m, 2m, ..., then at 1, m + 1, ..., m a 32nd of them; then all
-    of these are projected on the inputs that were taken up.
+    at_once: so many rows are shown at once, those at 0, m, 2m, ..., then at 1, m + 1, ..., m their number over piece;
+    then all of these are projected on the inputs that were taken up.
     """
     V, lo = coordinates(gram(kernel, X, X)), 0
     basis, atoms, chances, Z, found = [], [], [], [], []
@@ -674,7 +675,7 @@ def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0):
             z.append(np.sqrt(left @ left))
         return z
 
-    apart = -(-at_once // 32)
+    apart = -(-at_once // piece)
     for t, draw in zip([t for first in range(apart) for t in range(first, at_once, apart)], draws):
         features_of(t, draw)
     for hi in ends:

@@ -56,11 +56,12 @@ MODES = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("n", "budget", "exact"), [(40, 3, 8), pytest.param(70, 8, 16, marks=pytest.mark.slow)])
-def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact):
-    """Kernels up to `exact` rows, then features whose dictionaries are renewed at 2, 4, ... times as many."""
+def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact, monkeypatch):
+    """Kernels up to `exact` rows, then features, which are taken anew at 2 and 4 times as many."""
+    monkeypatch.setattr("oskaar.learners.refit.TAKEN", 4)
     X, ys = stream(n)
     kernel, rows, settings = MODES[mode]
-    settings = {"exact": exact, "budget": budget, "draws": uniforms(0, 0, n), "window": 20, **settings}
+    settings = {"exact": exact, "budget": budget, "draws": uniforms(0, 0, n), "window": 20, "piece": 4, **settings}
     G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, n + 1)), judge(ys), **settings)
     make = lambda: Ensemble(LOSS, kernel, budget=budget)  # noqa: E731
     np.testing.assert_allclose(in_turn(make(), rows(X), ys), G, atol=1e-8)
