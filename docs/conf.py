@@ -25,6 +25,7 @@ suppress_warnings = ["config.cache"]
 nitpicky = True
 INTERNAL = (
     "inputs.stores.Store",
+    "kernels.kept.KeptRows",
     "learners.calibration.Calibration",
     "losses.base.Names",
     "losses.certainty.Marginals",
