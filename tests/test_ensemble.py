@@ -397,7 +397,7 @@ def test_a_round_that_fails_while_groups_are_judged_leaves_no_trace(budget, monk
 
 @pytest.mark.parametrize("settings_", [{}, {"budget": 20}])
 def test_experts_are_counted(settings_):
-    """`cost` has it, the promise of growth has it, and three kernels are foreseen when the fourth row comes."""
+    """`cost` has it, the promise of growth has it, and four kernels are foreseen when the fourth row comes."""
     X, ys = stream(40)
     learner, alone = Ensemble(losses.ZeroOne(3), **settings_), SALAMI(losses.ZeroOne(3), **settings_)
     for each in (learner, alone):

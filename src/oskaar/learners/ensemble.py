@@ -91,8 +91,8 @@ class Ensemble(OnlineLearner):
     r"""Online structured prediction with nothing to tune.
 
     loss: what a mistake costs (`oskaar.losses`).
-    kernel: similarity of inputs, for rows that are objects, or where one is known. None is a smooth, a linear and a
-        rough one on the columns of rows, standardised (`kernels.default_kernels`); Cosine() + 1 for sparse rows.
+    kernel: similarity of inputs, for rows that are objects, or where one is known. None is a smooth, a linear, a
+        rough one and one on ranks, of standardised columns (`kernels.default_kernels`); Cosine() + 1 for sparse rows.
     experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
         differences, last label and mean. They have the same loss and have seen nothing.
     selection: whether groups of experts also get a share by what their own answers cost.
