@@ -15,7 +15,7 @@ from oskaar.schema.tables import Columns, Records, Table
 
 
 @saved("rows/block")
-@dataclass(frozen=True)
+@dataclass
 class Block:
     """n checked rows; `names` are the columns of dict rows, with those that these rows add.
 

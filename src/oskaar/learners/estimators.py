@@ -14,7 +14,7 @@ mixture of them is in `learners.mixture`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,7 +91,7 @@ class Estimator(Protocol):
         """Refuse an estimator from a file that cannot have seen these rounds."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class PendingKaar:
     """What a solver says of some rounds, the map that has seen them, and Phi once it is observed."""
 
@@ -154,7 +154,8 @@ class Kaar:
         return PendingKaar(self.solver.forecast_chunk(B, D, labels.Phi, labels.ends), self.solver, chunk=True)
 
     def observe(self, pending: PendingKaar, labels: Labels) -> PendingKaar:
-        return replace(pending, Phi=labels.Phi)
+        pending.Phi = labels.Phi
+        return pending
 
     def commit(self, pending: PendingKaar) -> None:
         pending.commit()
@@ -244,7 +245,8 @@ class FeatureKaar:
         return PendingKaar(self.solver.forecast_chunk(Z, labels.Phi, labels.ends), self.solver, after, chunk=True)
 
     def observe(self, pending: PendingKaar, labels: Labels) -> PendingKaar:
-        return replace(pending, Phi=labels.Phi)
+        pending.Phi = labels.Phi
+        return pending
 
     def commit(self, pending: PendingKaar) -> None:
         """Learn the rows, and go on with the map that has seen them."""

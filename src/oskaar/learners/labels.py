@@ -91,6 +91,8 @@ class Labels:
 
     def surrogate_losses(self, G: Array) -> Array:
         """|phi - g|^2 of each round with estimates G (rows, p), the mean over its rows."""
+        if len(G) == 1:
+            return self.space.squared_norms(self.Phi - fit_columns(G, self.space.p))
         errors = np.empty(len(G))
         for space, first, stop, end in together(self.spaces[1:]):
             lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]

@@ -39,7 +39,7 @@ from oskaar.schema import Schema
 from oskaar.solvers.cholesky import PANEL
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rounds:
     """What happened in some consecutive rounds."""
 
@@ -426,10 +426,10 @@ class OnlineLearner(Confidence, Predictor):
 
     def _commit(self, block: Block, labels: Labels, pending: Pending, happened: Rounds, ticket: Any = None) -> None:
         """Write rounds down that were forecast and observed."""
-        advance = Advance(None)
+        advance = None
         if self._relearning is not None:
             advance = self._relearning.after(block, labels, lambda kept: self._made_of(kept, pending))
-        self._require_space_for(advance)
+            self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
         confidence = self._confidence_after(happened.predictions, happened.unhedged, labels)
         with writing(self):
@@ -439,19 +439,22 @@ class OnlineLearner(Confidence, Predictor):
             self._space = labels.space
             self._account(happened)
             self.__dict__.update(confidence)
-            self._take(advance)
+            if advance is not None:
+                self._take(advance)
             if ticket is not None:
                 self._tickets.close(ticket)
 
     def _account(self, happened: Rounds) -> None:
-        self.rounds += len(happened.losses)
-        self.total_loss += _total(happened.losses)
-        self.regret += _total(happened.losses - happened.optima)
-        self.surrogate_loss += _total(happened.surrogate_losses)
-        self._gap += happened.gap
-        self._drift += happened.drift
-        if happened.paid is not None:
-            self._paid = self._paid + happened.paid
+        loss = _total(happened.losses)
+        self.__dict__.update(  # in one step
+            rounds=self.rounds + len(happened.losses),
+            total_loss=self.total_loss + loss,
+            regret=self.regret + (loss - _total(happened.optima)),
+            surrogate_loss=self.surrogate_loss + _total(happened.surrogate_losses),
+            _gap=self._gap + happened.gap,
+            _drift=self._drift + happened.drift,
+            _paid=self._paid if happened.paid is None else self._paid + happened.paid,
+        )
 
     def _made_of(self, kept: KeptRounds, pending: Pending) -> tuple[Inputs, Estimator] | Refit | None:
         """The inputs and the estimator that come next; None where rows are read as before, and have no units.

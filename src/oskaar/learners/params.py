@@ -38,12 +38,13 @@ class Parameters:
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to change a setting in place: what was learned with the old one would be taken for the new one's."""
         kind: Any = type(self)
-        kept = self._kept_as.get(name, name)
-        if kept in self.__dict__ and name in _kept(kind):
-            raise AttributeError(
-                f"{name} must not be changed on a learner, which has learned with {self.__dict__[kept]!r}: "
-                f"set_params(...) changes settings, and forgets what was learned."
-            )
+        if name in _kept(kind):
+            kept = self._kept_as.get(name, name)
+            if kept in self.__dict__:
+                raise AttributeError(
+                    f"{name} must not be changed on a learner, which has learned with {self.__dict__[kept]!r}: "
+                    f"set_params(...) changes settings, and forgets what was learned."
+                )
         object.__setattr__(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -373,8 +373,12 @@ def one_hot(places: Sequence[int], p: int, on: float = 1.0, off: float = 0.0) ->
     array([[0., 1., 0.],
            [1., 0., 0.]])
     """
-    Phi = np.full((len(places), p), off)
-    Phi[np.arange(len(places)), places] = on
+    Phi = np.empty((len(places), p))
+    Phi.fill(off)
+    if len(places) == 1:
+        Phi[0, places[0]] = on
+    else:
+        Phi[np.arange(len(places)), places] = on
     return Phi
 
 
@@ -390,6 +394,9 @@ def require_hashable(y: Any, what: str) -> Any:
 
 
 _SAME = 1e-10
+
+_FEW = 32
+"""Up to so many scores, one row is looked at in plain Python."""
 
 
 def near(G: Array, unit: float = 1.0) -> Array:
@@ -413,8 +420,17 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
     >>> first_best(np.array([[0.1 + 0.2, 0.3], [0.0, 1.0]]))
     array([0, 1])
     """
+    if len(scores) == 1 and scores.shape[1] <= _FEW and slack is None:
+        return np.array([_first_best(scores[0].tolist())])
     slack = near(scores) if slack is None else slack
     return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
+
+
+def _first_best(row: list[float]) -> int:
+    """That of one row of few numbers, in plain Python: calls of NumPy take longer than the work."""
+    best = max(row)
+    least = best - _SAME * max(best, -min(row))
+    return next((i for i, score in enumerate(row) if score >= least), 0)
 
 
 def widest(Psi: Array) -> float:

@@ -79,7 +79,7 @@ class ZeroOne(Loss):
         """The centred one-hot codes."""
         names = self._listed()
         k = len(names)
-        root = np.sqrt(1 - 1 / k) if k > 1 else 1.0
+        root = math.sqrt(1 - 1 / k) if k > 1 else 1.0
         return one_hot([names.position(y) for y in ys], k, (1 - 1 / k) / root, -1 / k / root)
 
     def decode_many(self, G: Array) -> list[Any]:
