@@ -9,6 +9,7 @@ from strategies import small_losses
 
 from oskaar import OSKAAR, SALAMI, kernels, losses, replay
 from oskaar.arrays import without_rounding
+from oskaar.losses.base import first_best, one_hot
 
 NOISE = 1e-13
 
@@ -111,3 +112,14 @@ def test_replay_is_the_loop_on_ties(name, data, seed, lam):
         answers.append(loop.predict_one(x))
         loop.learn_one(x, y)
     assert replay(LEARNERS[name](loss, lam), X, ys).predictions == answers
+
+
+@given(st.lists(st.sampled_from([0.0, -1.0, 0.3, 0.1 + 0.2, 1e-11, 1.0, -1e300]), min_size=1, max_size=40))
+def test_one_row_of_scores_is_as_one_of_many(row):
+    """Few scores of one row are looked at in plain Python."""
+    scores = np.array([row])
+    assert first_best(scores).tolist() == first_best(np.repeat(scores, 2, axis=0)).tolist()[:1]
+
+
+def test_one_code_is_as_one_of_many():
+    assert one_hot([2], 4, 0.5, -0.1).tolist() == one_hot([2, 0], 4, 0.5, -0.1).tolist()[:1]

@@ -59,13 +59,14 @@ class _Limit:
 
     def settle(self) -> None:
         """1 while there is work; where no one else has set another number meanwhile, the user's after it."""
-        if self.inside and self.before is None:
-            found = [(library, library[0]()) for library in self.libraries]
+        if self.inside:
             if self.before is None:
-                self.before = [(library, number) for library, number in found if (number or 1) > 1]
-            for (_, put), _ in self.before:
-                put(1)
-        elif not self.inside and self.before is not None:
+                found = [(library, n) for library in self.libraries if ((n := library[0]()) or 1) > 1]
+                if self.before is None:
+                    self.before = found
+                for (_, put), _ in self.before:
+                    put(1)
+        elif self.before is not None:
             for (get, put), number in self.before:
                 if get() == 1:
                     put(number)

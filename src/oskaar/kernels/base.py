@@ -176,9 +176,10 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | No
     """
     with np.errstate(all="ignore"):  # what comes of it is checked
         K = np.asarray(kernel(X, Y) if against is None else against(X), dtype=float)
-        if K.shape == (count(X), count(Y)) and math.isfinite(K.sum()):
+        shape = count(X), count(Y)
+        if K.shape == shape and math.isfinite(np.vdot(K, K) if shape[0] == 1 else K.sum()):
             return K
-    return _checked(kernel, K, (count(X), count(Y)), "a pair of inputs")
+    return _checked(kernel, K, shape, "a pair of inputs")
 
 
 def diagonal(kernel: Kernel, X: Rows) -> Array:

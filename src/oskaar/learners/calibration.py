@@ -13,7 +13,6 @@ in 32. p and q are smoothed (`losses.certainty`), so that none is 0. Equivalent 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,9 @@ from oskaar.saved import require, saved
 
 POWERS = 2.0 ** (np.arange(-2, 5) / 2)
 """1/2, 0.71, 1, 1.41, 2, 2.83, 4."""
+
+PRIOR = np.log(np.minimum(POWERS, 1 / POWERS))
+"""log min(a, 1 / a) of (2)."""
 
 AGEING = 0.99
 """By how much an older round counts less."""
@@ -56,7 +58,7 @@ class Calibration:
     @property
     def weights(self) -> Array:
         """Of the powers, which add up to 1."""
-        logs = self.gains + np.log(np.minimum(POWERS, 1 / POWERS))
+        logs = self.gains + PRIOR
         w = np.exp(logs - logs.max())
         shares: Array = w / w.sum()
         return shares
@@ -66,7 +68,8 @@ class Calibration:
         smoothed = found.smoothed(rounds)
         if not found.P.size:
             return smoothed
-        return replace(found, P=np.einsum("a,ank->nk", self.weights, np.exp(_powered(smoothed)))).smoothed(rounds)
+        Q = np.exp(_powered(smoothed)).reshape(len(POWERS), -1)
+        return found.with_shares(self.weights.dot(Q).reshape(found.P.shape)).smoothed(rounds)
 
     def after(self, found: Marginals, rounds: Any, truth: Any, ends: Any) -> Calibration:
         """With rounds that end at rows `ends`, where `truth` (n, k) holds; rows without a known name do not count."""
@@ -81,9 +84,9 @@ class Calibration:
 
     def after_rounds(self, G: Array, labels: Labels, start: int) -> Calibration:
         """With rounds that had estimates G, of which the first came after `start` others."""
-        calibration, rows = self, labels.rows
-        if len(rows) < rounds_alike(start):
+        if len(labels.ys) < rounds_alike(start):
             return self  # none of them is looked at
+        calibration, rows = self, labels.rows
         for space, rounds in _groups(labels, start):
             inside = np.concatenate([np.arange(*rows[i]) for i in rounds])
             found = space.probabilities(fit_columns(G[inside], space.p))

@@ -8,6 +8,7 @@ many rounds are done together is told by labels before them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,14 @@ class Labels:
         self.spaces = [space]
         for y in ys:
             self.spaces.append(space if known else self.spaces[-1].extended(y))
-        self.Phi = self.space.embed_many(ys)
-        self.rows = spans(ends)
-
-    @property
-    def space(self) -> Space:
+        self.space = self.spaces[-1]
         """What is known after all of them."""
-        return self.spaces[-1]
+        self.Phi = self.space.embed_many(ys)
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int]]:
+        """Where each round starts and ends."""
+        return spans(self.ends)
 
     def targets(self, i: int) -> Array:
         """phi (n, p) of round i, in the coordinates known after it."""

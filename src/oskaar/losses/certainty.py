@@ -8,7 +8,8 @@ or a constant coordinate), the estimate is divided by its sum. Then it is moved 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,12 @@ class Marginals:
         [{'a': 0.95, 'b': 0.05}]
         """
         prior = 1 / max(len(self.names), 1) if self.exclusive else 0.5
-        t = np.asarray(rounds, dtype=float).reshape(-1, 1)
-        return replace(self, P=(t * self.P + prior) / (t + 1))
+        t = rounds if isinstance(rounds, int) else np.asarray(rounds, dtype=float).reshape(-1, 1)
+        return self.with_shares((t * self.P + prior) / (t + 1))
+
+    def with_shares(self, P: Array) -> Marginals:
+        """Other probabilities of the same names."""
+        return Marginals(self.names, P, self.exclusive, self.places)
 
     def by_name(self) -> list[dict[Any, float]]:
         """A dict for each row."""
@@ -68,13 +73,18 @@ class Marginals:
 
 def exclusive(names: Sequence[Any], Q: Array, mass: Array | None = None, places: int = 1) -> Marginals:
     """The distributions nearest to Q (n, k), divided by the sum of weights (n, 1) where that is known and > 0."""
-    from oskaar.losses.simplex import projections
-
     if not len(names):
         return Marginals(names, Q, True, places)
     if mass is not None:
         Q = np.where(mass > LEAST, Q / np.maximum(mass, LEAST), 1 / len(names))
-    return Marginals(names, projections(Q), True, places)
+    return Marginals(names, _projections()(Q), True, places)
+
+
+@cache
+def _projections() -> Any:
+    from oskaar.losses.simplex import projections  # which needs this module
+
+    return projections
 
 
 def separate(names: Sequence[Any], Q: Array, mass: Array | None = None) -> Marginals:

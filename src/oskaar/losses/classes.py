@@ -92,7 +92,7 @@ class ZeroOne(Loss):
 
     def probabilities(self, G: Array) -> Marginals:
         k = self.p
-        return exclusive(self._listed().names, G * np.sqrt(1 - 1 / k) + 1 / k)
+        return exclusive(self._listed().names, G * math.sqrt(1 - 1 / k) + 1 / k)
 
     def space(self) -> Space:
         """All classes, or those seen."""

@@ -39,7 +39,7 @@ from oskaar.solvers.qr_update import BLOCK, QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
 
-BUFFER = 16
+BUFFER = 24
 """How many rows are pending when folding begins. It ends when at most one more than that has come."""
 
 COLUMNS = 32
@@ -223,15 +223,15 @@ class FeatureSolver:
         if not LEAST * z.dot(z) <= self.lam:
             require_rows(self.lam, Z)
         u = dtrsv(self.S[:, :d], z[:d], trans=1) if d else z[:0]
-        M = u @ self.S[:, d : (d + self.S.shape[1]) // 2]
+        M = u.dot(self.S[:, d : (d + self.S.shape[1]) // 2])  # dot of few numbers takes less time than @
         if len(z) > d:
             u = np.concatenate([u, z[d:] / sqrt(self.lam)])
-        n, s = rows.n, 1.0 + u @ u
-        w = rows.U[:n] @ u[: rows.U.shape[1]]  # few of the rows that there is room for, mostly
+        n, s = rows.n, 1.0 + u.dot(u)
+        w = rows.U[:n].dot(u[: rows.U.shape[1]])  # few of the rows that there is room for, mostly
         if n:
             w = dtrsv(rows.L[:n, :n], w, lower=1, overwrite_x=1)
-            s = max(s - w @ w, 1.0)
-            M = fit_columns(M, rows.C.shape[1]) + w @ rows.C[:n]
+            s = max(s - w.dot(w), 1.0)
+            M = fit_columns(M, rows.C.shape[1]) + w.dot(rows.C[:n])
         r = sqrt(s)
         E = M[None] / r
         return FeatureForecast(E / r, Z, u[None], w[None], np.array([[r]]), E)

@@ -52,9 +52,9 @@ class QRUpdate:
         k = min(j + -(-columns // BLOCK) * BLOCK, D)
         if j == k:
             return
-        left, right = np.array(R[j:k, j:k], order="F"), np.empty((k - j, D - k + self.X.shape[1]), order="F")
+        right = np.empty((k - j, D - k + self.X.shape[1]), order="F")
         right[:, : D - k], right[:, D - k :] = R[j:k, k:], self.X[j:k]
-        left, V, T, _ = dtpqrt(0, min(BLOCK, k - j), left, self.rows[:, : k - j])
+        left, V, T, _ = dtpqrt(0, min(BLOCK, k - j), R[j:k, j:k], self.rows[:, : k - j])
         rest = self.rows[:, k - j :]
         if rest.size:
             right, rest, _ = dtpmqrt(0, V, T, right, rest, side="L", trans="T", overwrite_a=1)
