@@ -39,8 +39,8 @@ from oskaar.solvers.qr_update import BLOCK, QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
 
-BUFFER = 24
-"""How many rows are pending when folding begins. It ends when at most one more than that has come."""
+BUFFER = 22
+"""How many rows are pending when folding begins. It ends when at most one more has come: ROOM holds them all."""
 
 COLUMNS = 32
 """How many columns of R a row folds at least."""

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from oskaar.arrays import Array, spans
 from oskaar.saved import require, require_count, require_floats, saved
 
-ROOM = 64
+ROOM = 48
 """How many rows there is room for before arrays have to grow."""
 
 
