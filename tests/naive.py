@@ -319,11 +319,11 @@ def unit_kernels(rows, Phi=None):
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9):
+def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
     """How many rows the scales in force are of, before each round and after the last.
 
-    They are taken when there are n = 4, 8, ..., 512 rows or more, and are in force at once up to n = 16, and from
-    n + n / 8 rows on after that, and with n = exact.
+    They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
+    at once up to n = 16, and from n + n / 8 rows on after that, and with n = exact.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -333,7 +333,7 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
             soon = n <= at_once and n < exact
             of, waiting = (rows, None) if soon or rows >= n + n // 8 else (of, (rows, n + n // 8))
-            due = 2 * n
+            due = exact if units < 2 * n < exact else 2 * n
         found.append(of)
     return found
 
@@ -564,6 +564,7 @@ def ensemble(
     judge=None,
     kernel=None,
     exact=1024,
+    units=256,
     budget=512,
     draws=None,
     columns=False,
@@ -575,7 +576,8 @@ def ensemble(
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
-    kernel: one, in place of those in units of the rows. exact: with scales of so many rows it is on features:
+    kernel: one, in place of those in units of the rows. units: scales are taken up to so many rows, and then when
+    there are `exact`. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
     which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
     up to 4 exact rows. Where rounds are parts all is learned again, once, with geometric restarts on the first
@@ -585,7 +587,8 @@ def ensemble(
     """
     parts = settings.get("parts")
     final = exact if parts else 4 * exact
-    taken = scales_taken(ends, 4 if kernel is None else exact, final, at_once, final + 1 if parts else exact)
+    soonest = final + 1 if parts else exact
+    taken = scales_taken(ends, 4 if kernel is None else exact, final, at_once, soonest, units)
     X, estimates, weights, shares, record = [list(x) for x in X], np.zeros_like(Phi), [], [], {}
     while len(weights) < len(ends):
         begin = len(weights)

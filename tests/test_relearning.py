@@ -113,6 +113,16 @@ def test_what_is_under_way_changes_no_estimate(slowly, chunks):
         lo += n
 
 
+def test_units_stay_until_features_take_over(slowly, monkeypatch):
+    """Units of 8 rows are in force until those of 32 are, with features."""
+    monkeypatch.setattr("oskaar.learners.ensemble.UNITS", 8)
+    (X, ys, _), n = slowly, 46
+    settings = {"exact": 32, "units": 8, "budget": 16, "draws": uniforms(0, 0, n), "at_once": 4, "window": 20}
+    G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, n + 1)), judge(ys), **settings)
+    np.testing.assert_allclose(in_turn(Ensemble(LOSS, budget=16), X, ys), G, atol=1e-8)
+    np.testing.assert_allclose(replay(Ensemble(LOSS, budget=16), X, ys).estimates, G, atol=1e-8)
+
+
 def test_rows_are_learned_again_some_at_each_round(slowly):
     """About as many as there are over the rounds that there are."""
     X, ys, _ = slowly

@@ -22,6 +22,7 @@ from oskaar.features.standardised_linear import StandardisedLinear
 from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
 from oskaar.inputs import Inputs
+from oskaar.inputs.stores import MixedStore
 from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
@@ -69,6 +70,9 @@ LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 
 EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 128
 """Rows at which kernels are replaced by features; fewer with text, which takes longer to compare, and of parts."""
+
+UNITS = 256
+"""Units are taken at 4, 8, ... rows up to so many, and then when kernels are replaced; with text at all of them."""
 
 BUDGET, SMALLER = 512, 4
 """Inputs in the dictionaries of kernels by then; so many times fewer for restarts of parts, and most with text."""
@@ -170,6 +174,8 @@ class Ensemble(OnlineLearner):
 
     def _made_of(self, kept: KeptRounds, pending: Any) -> tuple[Inputs, Estimator] | Refit | None:
         """On features it is made of all rows at once, where rounds are rows and experts its own."""
+        if UNITS < kept.rows < self._exact and not isinstance(self._inputs.store, MixedStore):
+            return None
         made: Any = super()._made_of(kept, pending)
         if made is None:
             return None
