@@ -26,6 +26,7 @@ nitpicky = True
 INTERNAL = (
     "inputs.stores.Store",
     "kernels.kept.KeptRows",
+    "kernels.kept.Over",
     "learners.calibration.Calibration",
     "losses.base.Names",
     "losses.certainty.Marginals",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from oskaar.inputs.conversion import joined_rounds, length, matrix_of, not_numbe
 from oskaar.inputs.named_rows import Framed, by_name, placed, without_sparse
 from oskaar.inputs.stores import DenseStore, DictStore, ObjectStore, SparseStore, Store, store_like
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
-from oskaar.kernels.kept import KeptRows
+from oskaar.kernels.kept import KeptRows, Over
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved
 from oskaar.schema import Schema
@@ -49,8 +49,10 @@ class Inputs:
     (array([[11.]]), array([[25.]]))
     """
 
-    _kept: dict[int, tuple[Kernel, KeptRows, Callable[[Rows], Array]]] = {}  # noqa: RUF012, never changed in place
-    """By kernel, the rows that are kept as it sees them; not part of the state."""
+    _kept: KeptRows | None = None
+    """The rows as kernels on mapped rows see them; not part of the state."""
+    _overs: dict[int, tuple[Kernel, Over]] = {}  # noqa: RUF012, never changed in place
+    """Each of these kernels over them."""
 
     def __init__(
         self,
@@ -203,16 +205,17 @@ class Inputs:
         kernel = as_kernel(self.kernels[which], block.rows)
         if self.store is None or self.store.n == 0:
             return np.zeros((block.n, 0))
-        return gram(kernel, block.rows, self.store.rows_for(block), self._over(kernel, which))
+        over = self._over(kernel, which)
+        return gram(kernel, block.rows, self.store.rows_for(block), None if over is None else over.values)
 
-    def _over(self, kernel: Kernel, which: int) -> Callable[[Rows], Array] | None:
-        """k(., X) that maps each row that is kept once; None where nothing is mapped."""
+    def _over(self, kernel: Kernel, which: int) -> Over | None:
+        """A kernel that maps each row that is kept once; None where nothing is mapped."""
         if not kernel.maps or type(self.store) is not DenseStore:
             return None
-        if which not in self._kept or self._kept[which][0] is not kernel:
-            kept = KeptRows(partial(self.store.rows_for, Block(None, 0)))
-            self._kept = {**self._kept, which: (kernel, kept, kernel.over(kept))}
-        return self._kept[which][2]
+        if which not in self._overs or self._overs[which][0] is not kernel:
+            self._kept = self._kept or KeptRows(partial(self.store.rows_for, Block(None, 0)))
+            self._overs = {**self._overs, which: (kernel, kernel.over(self._kept))}
+        return self._overs[which][1]
 
     def corner(self, block: Block, which: int = 0) -> Array:
         """k(block, block)."""
@@ -224,7 +227,8 @@ class Inputs:
     def diagonal(self, block: Block, which: int = 0) -> Array:
         """k(x, x) of each row."""
         kernel = as_kernel(self.kernels[which], block.rows)
-        return diagonal(kernel, block.rows)
+        over = self._over(kernel, which)
+        return diagonal(kernel, block.rows, None if over is None else over.diag)
 
     def chosen(self, block: Block) -> list[Any]:
         """The kernels once these rows are kept: functions are tried with the first ones, which may fail."""
@@ -242,8 +246,8 @@ class Inputs:
             self.store.adopt(block)
             return
         self.store.append(block)
-        for _, kept, _ in self._kept.values():
-            kept.append(block.rows)
+        if self._kept is not None:
+            self._kept.append(block.rows)
 
     def joined(self, other: Inputs) -> Store | None:
         """The store for rows of both, where no rows are kept; ValueError where their columns differ."""
@@ -273,8 +277,8 @@ class Inputs:
         """Drop the oldest rows."""
         if rows and self.store is not None:
             self.store.drop(rows)
-            for _, kept, _ in self._kept.values():
-                kept.drop(rows)
+            if self._kept is not None:
+                self._kept.drop(rows)
 
     def _rows_of(self, x: Any) -> Any:
         if self.parts or not is_frame(x):
@@ -370,7 +374,7 @@ class Inputs:
         return DenseStore(matrix_of([first]).shape[1])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_kept"}
+        return {name: value for name, value in vars(self).items() if name not in ("_kept", "_overs")}
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""

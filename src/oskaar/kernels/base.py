@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Rows
-from oskaar.kernels.kept import KeptRows
+from oskaar.kernels.kept import KeptRows, Over
 from oskaar.rows import count, is_sparse
 from oskaar.saved import saved
 
@@ -44,9 +44,9 @@ class Kernel(ABC):
         """Whether rows are mapped before they are compared, so that `over` saves work."""
         return False
 
-    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
+    def over(self, kept: KeptRows) -> Over:
         """k(., rows) of rows that stay while others come, each of which is mapped once."""
-        return lambda X: self(X, kept.view)
+        return Over(lambda X: self(X, kept.view), self.diag)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _operand(other))
@@ -101,12 +101,13 @@ class _Pair(Kernel):
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
         return self._joined(self.left.against(Y), self.right.against(Y))
 
-    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
-        return self._joined(self.left.over(kept), self.right.over(kept))
+    def over(self, kept: KeptRows) -> Over:
+        left, right = self.left.over(kept), self.right.over(kept)
+        return Over(self._joined(left.values, right.values), self._joined(left.diag, right.diag))
 
     @abstractmethod
     def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
-        """From k(., Y) and k'(., Y) to that of both."""
+        """From k(., Y) and k'(., Y), or the diagonals, to that of both."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.left!r}, {self.right!r})"
@@ -182,10 +183,10 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | No
     return _checked(kernel, K, shape, "a pair of inputs")
 
 
-def diagonal(kernel: Kernel, X: Rows) -> Array:
-    """k(x, x) of each row, refused where it is not n finite numbers >= 0."""
+def diagonal(kernel: Kernel, X: Rows, diag: Callable[[Rows], Array] | None = None) -> Array:
+    """k(x, x) of each row, refused where it is not n finite numbers >= 0; diag: `kernel.diag`, or as good."""
     with np.errstate(all="ignore"):
-        d = np.asarray(kernel.diag(X), dtype=float)
+        d = np.asarray((diag or kernel.diag)(X), dtype=float)
     if not ((d >= 0) & (d < math.inf)).all() or d.shape != (count(X),):
         _checked(kernel, d, (count(X),), "k(x, x)")
         raise ValueError(

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 from oskaar.arrays import Array, Growing, Rows
+
+Map = Callable[[Rows], Array]
+
+
+class Over(NamedTuple):
+    """A kernel over rows that stay: k(., rows), and k(x, x) of rows x, which are mapped once for both."""
+
+    values: Map
+    diag: Map
 
 
 class KeptRows:
@@ -18,35 +28,56 @@ class KeptRows:
     >>> kept = KeptRows(lambda: np.concatenate(rows))
     >>> over = Scaled(Linear(), (1.0,), (2.0,)).over(kept)                     # k(., rows)
     >>> rows.append(np.array([[5.0]])); kept.append(rows[1])
-    >>> over(np.array([[2.0]]))
+    >>> over.values(np.array([[2.0]]))
     array([[0.5, 1. ]])
     """
 
     def __init__(self, view: Callable[[], Rows]) -> None:
         self._view = view
-        self._mapped: list[tuple[Callable[[Rows], Array], Growing, KeptRows]] = []
+        self._mapped: dict[Hashable, MappedRows] = {}
 
     @property
     def view(self) -> Rows:
         """All rows."""
         return self._view()
 
-    def mapped(self, by: Callable[[Rows], Array]) -> KeptRows:
-        """The same rows, mapped."""
-        rows = by(self.view)
-        kept = Growing(rows.shape[1])
-        kept.append(rows)
-        self._mapped.append((by, kept, KeptRows(lambda: kept.view)))
-        return self._mapped[-1][2]
+    def mapped(self, how: Hashable, by: Map) -> MappedRows:
+        """The same rows, mapped; how: equal where `by` does the same."""
+        if how not in self._mapped:
+            self._mapped[how] = MappedRows(by, self.view)
+        return self._mapped[how]
 
     def append(self, rows: Rows) -> None:
         """These rows were added."""
-        for by, kept, inner in self._mapped:
-            kept.append(by(rows))
-            inner.append(kept.view[-len(rows) :])
+        for inner in self._mapped.values():
+            inner.append(inner.of(rows))
 
     def drop(self, rows: int) -> None:
         """So many of the oldest rows were dropped."""
-        for _, kept, inner in self._mapped:
-            kept.drop(rows)
+        for inner in self._mapped.values():
             inner.drop(rows)
+
+
+class MappedRows(KeptRows):
+    """Rows that are kept, mapped."""
+
+    def __init__(self, by: Map, rows: Rows) -> None:
+        first = by(rows)
+        self._by, self._rows, self._last = by, Growing(first.shape[1]), (rows[:0].copy(), first[:0].copy())
+        self._rows.append(first)
+        super().__init__(lambda: self._rows.view)
+
+    def of(self, X: Array) -> Array:
+        """Other rows, mapped. The last are remembered: a row is compared, compared with itself, and then kept."""
+        last = self._last[0]
+        if X is not last and not (len(X) == 1 and X.shape == last.shape and X.tobytes() == last.tobytes()):
+            self._last = X, self._by(X)
+        return self._last[1]
+
+    def append(self, rows: Rows) -> None:
+        self._rows.append(rows)
+        super().append(rows)
+
+    def drop(self, rows: int) -> None:
+        self._rows.drop(rows)
+        super().drop(rows)

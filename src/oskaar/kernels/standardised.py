@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
-from oskaar.kernels.kept import KeptRows
+from oskaar.kernels.kept import KeptRows, Over
 from oskaar.requirements import require_positive
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
@@ -41,9 +41,10 @@ class Mapped(Kernel):
 
     maps = True
 
-    def over(self, kept: KeptRows) -> Callable[[Rows], Array]:
-        inner = self.kernel.over(kept.mapped(self.mapped))
-        return lambda X: inner(self.mapped(X))
+    def over(self, kept: KeptRows) -> Over:
+        mapped = kept.mapped(self.mapping, self.mapped)
+        inner = self.kernel.over(mapped)
+        return Over(lambda X: inner.values(mapped.of(X)), lambda X: inner.diag(mapped.of(X)))
 
     def diag(self, X: Rows) -> Array:
         return self.kernel.diag(self.mapped(X))
@@ -52,6 +53,11 @@ class Mapped(Kernel):
     @abstractmethod
     def width(self) -> int:
         """How many features a row has."""
+
+    @property
+    def mapping(self) -> Hashable:
+        """Equal for kernels that map rows alike."""
+        return id(self)
 
     @abstractmethod
     def mapped(self, X: Rows) -> Array:
@@ -111,6 +117,10 @@ class Scaled(Mapped):
     @property
     def width(self) -> int:
         return len(self.scales)
+
+    @property
+    def mapping(self) -> Hashable:
+        return Scaled, self.centres, self.scales
 
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
         centres, scales = np.array(self.centres), np.array(self.scales)

@@ -92,17 +92,18 @@ class Labels:
         return np.array([space.optimum(y) for space, y in zip(self.spaces[1:], self.ys, strict=True)])
 
     def surrogate_losses(self, G: Array) -> Array:
-        """|phi - g|^2 of each round with estimates G (rows, p), the mean over its rows."""
-        if len(G) == 1:
+        """|phi - g|^2 (..., rounds) with estimates G (..., rows, p), the mean over the rows of a round."""
+        if len(self.Phi) == 1:
             return self.space.squared_norms(self.Phi - fit_columns(G, self.space.p))
-        errors = np.empty(len(G))
+        errors = np.empty(G.shape[:-1])
         for space, first, stop, end in together(self.spaces[1:]):
             lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]
-            here = self.Phi[lo:hi, : space.p] - fit_columns(G[lo:hi], space.p)
-            errors[lo:kept] = space.squared_norms(here)[: kept - lo]
-        if len(self.rows) == len(errors):
+            here = self.Phi[lo:hi, : space.p] - fit_columns(G[..., lo:hi, :], space.p)
+            errors[..., lo:kept] = space.squared_norms(here)[..., : kept - lo]
+        if len(self.rows) == errors.shape[-1]:
             return errors
-        means: Array = np.add.reduceat(errors, [lo for lo, _ in self.rows]) / [hi - lo for lo, hi in self.rows]
+        sums = np.add.reduceat(errors, [lo for lo, _ in self.rows], axis=-1)
+        means: Array = sums / [hi - lo for lo, hi in self.rows]
         return means
 
 

@@ -137,7 +137,7 @@ class Neighbours:
         inner, U = self.mixture.forecast_chunk(block, labels), self._features(block)
         C = self._corrections_in_turn(U, labels.Phi - fit_columns(inner.G, labels.Phi.shape[1]))
         pending = PendingCorrection(inner, U, C, inner.G)
-        pending.G = _corrected(inner.G, C, self._charge(pending, labels))
+        pending.G = _corrected(inner.G, C, np.array([accounts.weights for accounts in self._charge(pending, labels)]))
         return pending
 
     def commit(self, pending: PendingCorrection) -> None:
@@ -218,18 +218,16 @@ class Neighbours:
             found.append(_of_nearest(distances[past], wrong[past]))
         return np.stack(found, axis=1)
 
-    def _charge(self, pending: PendingCorrection, labels: Labels) -> Array:
-        """What the corrections of some rounds have gained; their weights (rounds, C)."""
+    def _charge(self, pending: PendingCorrection, labels: Labels) -> list[Accounts]:
+        """What the corrections of some rounds have gained; the accounts before each of them."""
         G = fit_columns(pending.mixture.G, labels.Phi.shape[1])
-        pending.errors, paid = labels.Phi - G, labels.surrogate_losses(G)
-        corrections = fit_columns(pending.corrections, G.shape[1])
-        gained = np.stack([paid - labels.surrogate_losses(G + c) for c in corrections], axis=1)
-        accounts, weights = self.accounts, []
-        for mine, own in zip(gained, paid.tolist(), strict=True):
-            weights.append(accounts.weights)
-            accounts = accounts.after(mine, own)
-        pending.accounts = accounts
-        return np.array(weights)
+        corrected = np.concatenate([G[None], G + fit_columns(pending.corrections, G.shape[1])])
+        losses = labels.surrogate_losses(corrected)
+        accounts = [self.accounts]
+        for gained, paid in zip((losses[0] - losses[1:]).T, losses[0].tolist(), strict=True):
+            accounts.append(accounts[-1].after(gained, paid))
+        pending.errors, pending.accounts = labels.Phi - G, accounts.pop()
+        return accounts
 
 
 def _of_nearest(distances: Array, errors: Array) -> Array:
@@ -247,8 +245,7 @@ def _of_nearest(distances: Array, errors: Array) -> Array:
 
 
 def _corrected(G: Array, corrections: Array, weights: Array) -> Array:
-    """(2) with weights (rounds, C), or (1, C) for all."""
-    total = fit_columns(G, corrections.shape[2])
-    for c, w in zip(corrections, weights.T, strict=True):
-        total = total + w[:, None] * c
+    """(2) with weights (rounds, C), or (1, C) for all; added up in order, as in `selection._mean`."""
+    terms = np.concatenate([fit_columns(G, corrections.shape[2])[None], weights.T[:, :, None] * corrections])
+    total: Array = np.add.reduce(terms, axis=0)
     return total

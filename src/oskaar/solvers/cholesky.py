@@ -2,7 +2,7 @@ r"""A Cholesky factor that grows by rows, kept in panels.
 
     M = L L^T,   panel i holds rows b i .. b (i + 1) - 1 of L:   [ P_i | D_i ],  D_i (b, b) lower triangular
 
-Rows that are not there yet are rows of the identity, so every panel is whole and nothing is sliced.
+Rows that are not there yet are rows of the identity, so every panel is whole.
 No entry is ever copied or computed again; memory is n^2 / 2 numbers, as for a packed triangle, but solves
 are matrix products (one right-hand side or many) where a packed triangle has only `dtpsv`.
 Vectors are rows, so that many of them lie in memory as the panels do.
@@ -44,12 +44,13 @@ class PanelCholesky:
 
     def forward(self, B: Array) -> Array:
         """L^-1 b for a vector b (k,) or for each row of B (m, k); k < n means the first k rows of L."""
-        W = self._padded(B)
-        for lo in range(0, W.shape[-1], self.panel):
+        W, k = self._padded(B), B.shape[-1]
+        for lo in range(0, k, self.panel):
             i, hi = lo // self.panel, lo + self.panel
-            right = W[..., lo:hi] - W[..., :lo] @ self.panels[i].T if lo else W[..., :hi].copy()
-            W[..., lo:hi] = _triangular(self.corners[i], right, trans=0)
-        return W[..., : B.shape[-1]]
+            if lo:
+                W[..., lo : min(hi, k)] -= W[..., :lo] @ self.panels[i][: k - lo].T
+            W[..., lo:hi] = _triangular(self.corners[i], W[..., lo:hi].copy(), trans=0)
+        return W[..., :k]
 
     def backward(self, B: Array) -> Array:
         """L^-T b for a vector b (k,) or for each row of B (m, k); k < n means the first k rows of L."""
