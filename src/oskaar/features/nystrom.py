@@ -39,6 +39,9 @@ are right to about 1e-13 / RESOLUTION."""
 TOGETHER = 64
 """Kernel values of so many rows with each other are computed at once."""
 
+STRIP = 128
+"""Rows of a triangular factor that are multiplied at once."""
+
 RECENT = 64
 """Rows whose features are remembered."""
 
@@ -119,7 +122,7 @@ class Nystrom(FeatureMap):
         """z of each row, from the atoms so far (1)."""
         if not self.size:
             return np.zeros((count(X), 0))
-        return self._against(X) @ self._inverse.view.T
+        return _times_lower(self._against(X), self._inverse.view)
 
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
         """Features of rows that come one after the other, each of them first taken up where (2) says so."""
@@ -207,8 +210,8 @@ class _Growth:
         self.draws = uniforms(map.seed, map.rows, self.n)
         K = map._against(X) if map.size else np.zeros((self.n, 0))
         self.diagonal = diagonal(self.kernel, X)
-        self.Z = K @ map._inverse.view.T
-        self.S = (K * map._weights) @ map._leverage.view.T
+        self.Z = _times_lower(K, map._inverse.view)
+        self.S = _times_lower(K * map._weights, map._leverage.view)
         self.left = self.diagonal - np.einsum("ij,ij->i", self.Z, self.Z)
         self.spread = self.diagonal - np.einsum("ij,ij->i", self.S, self.S)
         self._require_positive()
@@ -289,6 +292,19 @@ def _recalling() -> Callable[[Array, Nystrom], Array]:
         return found
 
     return recalled
+
+
+def _times_lower(K: Array, L: Array) -> Array:
+    """K L^T for L lower triangular, without most of the zeros above its diagonal.
+
+    >>> _times_lower(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [4.0, 5.0]]))
+    array([[ 3., 14.]])
+    """
+    product = np.empty((len(K), len(L)))
+    for lo in range(0, len(L), STRIP):
+        hi = min(lo + STRIP, len(L))
+        np.matmul(K[:, :hi], L[lo:hi, :hi].T, out=product[:, lo:hi])
+    return product
 
 
 def _bordered(inverse: Sheet, rows: Array) -> Sheet:

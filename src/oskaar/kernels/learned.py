@@ -103,7 +103,7 @@ def _squared_slopes(U: Array, Phi: Array, points: NDArray[np.intp], weights: Arr
     K = Laplacian(1.0)(U * weights, U * weights)
     regularised = K + 1.0  # an intercept, whose derivative is 0
     regularised.flat[:: len(U) + 1] += lam
-    alpha = cho_solve(cho_factor(regularised, lower=True, overwrite_a=True), Phi)
+    alpha = cho_solve(cho_factor(regularised.T, lower=True, overwrite_a=True), Phi)  # columns for LAPACK
     near = K[points]
     slopes = [
         weight * np.sign(np.subtract.outer(u[points], u)) * near @ alpha

@@ -21,14 +21,13 @@ from oskaar.features import FeatureMap, Nystrom
 from oskaar.features.standardised_linear import StandardisedLinear
 from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
-from oskaar.inputs import Inputs
+from oskaar.inputs import Block, Inputs
 from oskaar.inputs.stores import MixedStore
 from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.experts import PastLabels, Ridges
-from oskaar.learners.labels import Labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.learners.mixture import Mixture, Weights
 from oskaar.learners.neighbours import Neighbours
@@ -176,17 +175,18 @@ class Ensemble(OnlineLearner):
         """On features it is made of all rows at once, where rounds are rows and experts its own."""
         if UNITS < kept.rows < self._exact and not isinstance(self._inputs.store, MixedStore):
             return None
-        made: Any = super()._made_of(kept, pending)
-        if made is None:
+        reading = self._read_anew(kept)
+        if reading is None:
             return None
-        inputs, estimator = made
+        inputs, estimator = self._assemble(reading)
         if estimator.mixture.restarts.window is None or self.loss.parts or self._own is not None:
             return inputs, estimator
-        block = kept.block(0, kept.rows)
-        labels = Labels(self.loss, self._space, kept.ys, kept.ends)
-        return Refit.of(
-            inputs, estimator, inputs.part(block, 0, block.n), labels.Phi, self._estimator.carried(pending)
-        )
+        if reading.encoded is None:
+            block = inputs.part(kept.block(0, kept.rows), 0, kept.rows)
+        else:
+            block = Block(reading.encoded, kept.rows, schema=reading.schema)
+        assert reading.targets is not None
+        return Refit.of(inputs, estimator, block, reading.targets(), self._estimator.carried(pending))
 
     def _selected(self, mixture: Mixture | Neighbours, restarts: str, experts: list[str]) -> SelectedMixture:
         """With a share for each group: the restarts are in that of their kernel."""

@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -461,23 +462,20 @@ class OnlineLearner(Confidence, Predictor):
 
         pending: the last of the rounds, which the present estimator is about to learn.
         """
-        before, columns = self._inputs.schema, self._inputs.columns_kept
+        reading = self._read_anew(kept)
+        return None if reading is None else self._assemble(reading)
+
+    def _read_anew(self, kept: KeptRounds) -> Reading | None:
+        """How rows are read from now on; None where it is as before, and they have no units."""
+        before, rows, columns = self._inputs.schema, kept.rows, self._inputs.columns_kept
+        targets = cache(lambda: Labels(self.loss, self._space, kept.ys, kept.ends).Phi)
         if self._relearning is None or not self._relearning.units:
-            inputs, estimator = self._assemble(Reading(rows=kept.rows, columns=columns))
-            inputs.schema = before
-            return inputs, estimator
-        reading = reading_of(kept.block(0, kept.rows))
+            return Reading(before, targets=targets, rows=rows, columns=columns)
+        reading = reading_of(kept.block(0, rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
-        if unchanged and not reading.kernels and kept.rows < (self._relearning.others or self._relearning.last):
+        if unchanged and not reading.kernels and rows < (self._relearning.others or self._relearning.last):
             return None
-        return self._assemble(
-            replace(
-                reading,
-                targets=lambda: Labels(self.loss, self._space, kept.ys, kept.ends).Phi,
-                rows=kept.rows,
-                columns=columns,
-            )
-        )
+        return replace(reading, targets=targets, rows=rows, columns=columns)
 
     def _take(self, advance: Advance) -> None:
         """Write down what was learned again; an estimator that has learned all takes over."""

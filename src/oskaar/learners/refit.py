@@ -15,10 +15,12 @@ Equivalent to tests/naive.py::dictionary_grams, and mixture_with_experts with th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from oskaar import state
@@ -32,22 +34,29 @@ from oskaar.learners.restarts import KernelRestarts
 from oskaar.rows import count, pick
 from oskaar.saved import saved
 
-TAKEN, SUMMED, HEAVY = 32, 64, 5
-"""Rows shown to a dictionary, and added up, in a piece; pieces that a solver of restarts counts as."""
+TAKEN, SUMMED = 32, 64
+"""Rows shown to a dictionary, and added up, in a piece; more of them are added up where features are few."""
+
+HEAVY = 3
+"""As how many pieces a factorisation counts."""
 
 
 @saved("refit/regressions")
 @dataclass(frozen=True)
 class RefitRegressions:
-    """Regressions with one feature map: its dictionary, then the sums over all rows, then each solver."""
+    """Regressions with one feature map: its dictionary, then the sums over all rows, then each solver.
+
+    shown: pieces shown to the dictionary; summed: rows added up.
+    """
 
     ridges: Ridges
     rows: Rows
     targets: Array
     features: FeatureMap
-    done: int
     ZZ: Array
     ZT: Array
+    shown: int = 0
+    summed: int = 0
     solvers: tuple[Any, ...] = ()
 
     @classmethod
@@ -55,40 +64,52 @@ class RefitRegressions:
         """Of regressions that have seen nothing."""
         assert ridges.features is not None
         targets = ridges.targets(Phi)
-        return cls(ridges, rows, targets, ridges.features, 0, np.zeros((0, 0)), np.zeros((0, targets.shape[1])))
+        return cls(ridges, rows, targets, ridges.features, np.zeros((0, 0)), np.zeros((0, targets.shape[1])))
 
     @property
-    def pieces(self) -> int:
-        """How many there are."""
-        n = count(self.rows)
-        return -(-n // TAKEN) + -(-n // SUMMED) + len(self.ridges.solvers)
+    def left(self) -> int:
+        """Pieces that are left, at most."""
+        sums = -(-(count(self.rows) - self.summed) // self._together)
+        return self._to_show + sums + HEAVY * (len(self.ridges.solvers) - len(self.solvers))
+
+    @property
+    def weight(self) -> int:
+        """As how many pieces the next one counts."""
+        return 1 if self._to_show or self.summed < count(self.rows) else HEAVY
+
+    @property
+    def _to_show(self) -> int:
+        return 0 if self.features.full else -(-count(self.rows) // TAKEN) - self.shown
+
+    @property
+    def _together(self) -> int:
+        """Rows that are added up in a piece."""
+        return SUMMED * max(1, 256 // self.features.dim)
 
     def advanced(self) -> RefitRegressions:
         """With the next piece."""
-        n, after = count(self.rows), replace(self, done=self.done + 1)
-        taken, summed = -(-n // TAKEN), -(-n // SUMMED)
-        if self.done < taken:
-            spaced = pick(self.rows, slice(self.done, None, taken))
-            return after if self.features.full else replace(after, features=self.features.seen(spaced)[1])
-        if self.done < taken + summed:
-            return self._summed(after, SUMMED * (self.done - taken))
-        return replace(after, solvers=(*self.solvers, self._solved(self.ridges.solvers[len(self.solvers)])))
+        if self._to_show:
+            spaced = pick(self.rows, slice(self.shown, None, -(-count(self.rows) // TAKEN)))
+            return replace(self, features=self.features.seen(spaced)[1], shown=self.shown + 1)
+        if self.summed < count(self.rows):
+            return self._with_sums()
+        return replace(self, solvers=(*self.solvers, self._solved(self.ridges.solvers[len(self.solvers)])))
 
     def learned(self) -> Ridges:
         """The regressions, when all pieces are done."""
         return self.ridges.fitted(self.features, list(self.solvers), self.targets)
 
-    def _summed(self, after: RefitRegressions, first: int) -> RefitRegressions:
-        """With the sums over the next rows."""
-        here = slice(first, first + SUMMED)
+    def _with_sums(self) -> RefitRegressions:
+        """With the sums over the next rows, of Z^T Z the upper triangle."""
+        here = slice(self.summed, min(self.summed + self._together, count(self.rows)))
         Z = self.features(pick(self.rows, here))
-        ZZ, ZT = Z.T @ Z, Z.T @ self.targets[here]
-        return replace(after, ZZ=self.ZZ + ZZ, ZT=self.ZT + ZT) if first else replace(after, ZZ=ZZ, ZT=ZT)
+        ZZ, ZT = (dsyrk(1.0, Z.T, 1.0, self.ZZ) if here.start else dsyrk(1.0, Z.T)), Z.T @ self.targets[here]
+        return replace(self, ZZ=ZZ, ZT=self.ZT + ZT if here.start else ZT, summed=here.stop)
 
     def _solved(self, solver: Any) -> Any:
         """A solver with the sums (1)."""
-        A = np.array(self.ZZ, order="F")
-        A.flat[:: len(A) + 1] += solver.lam
+        A = self.ZZ.copy(order="F")
+        A.reshape(-1, order="F")[:: len(A) + 1] += solver.lam
         R, failed = dpotrf(A, clean=1, overwrite_a=1)
         if failed:
             raise ValueError("features must be finite, got inf or nan.")
@@ -98,35 +119,35 @@ class RefitRegressions:
 @saved("refit/restarts")
 @dataclass(frozen=True)
 class RefitRestarts:
-    """Restarts on the last rows: the Gram matrix of their kernel, then each solver."""
+    """Restarts on the last rows: the Gram matrix of their kernel, then each solver, by its factor L."""
 
     restarts: KernelRestarts
     rows: Rows
     Phi: Array
     rounds: int
-    done: int
-    K: Array
+    K: Array | None = None
+    L: Array | None = None
     solvers: tuple[Any, ...] = ()
 
-    @classmethod
-    def of(cls, restarts: KernelRestarts, rows: Rows, Phi: Array, rounds: int) -> RefitRestarts:
-        """Of restarts that have seen nothing, with one kernel."""
-        return cls(restarts, rows, Phi, rounds, 0, np.zeros((0, 0)))
+    @property
+    def left(self) -> int:
+        """Pieces that are left."""
+        halves = 2 * (len(self.restarts.solvers) - len(self.solvers)) - (self.L is not None)
+        return (self.K is None) + HEAVY * halves
 
     @property
-    def pieces(self) -> int:
-        """How many there are: a solver counts as several."""
-        return 1 + HEAVY * len(self.restarts.solvers)
+    def weight(self) -> int:
+        """As how many pieces the next one counts."""
+        return 1 if self.K is None else HEAVY
 
     def advanced(self) -> RefitRestarts:
         """With the next piece."""
-        after = replace(self, done=self.done + 1)
-        if self.done == 0:
-            return replace(after, K=gram(self.restarts.inputs.kernels[0], self.rows, self.rows))
-        if self.done % HEAVY:
-            return after
-        solver = self.restarts.solvers[len(self.solvers)].fitted(self.K, self.Phi, self.rounds)
-        return replace(after, solvers=(*self.solvers, solver))
+        if self.K is None:
+            return replace(self, K=gram(self.restarts.inputs.kernels[0], self.rows, self.rows))
+        solver = self.restarts.solvers[len(self.solvers)]
+        if self.L is None:
+            return replace(self, L=solver.reversed_factor(self.K))
+        return replace(self, L=None, solvers=(*self.solvers, solver.fitted(self.L, self.Phi, self.rounds)))
 
     def learned(self) -> KernelRestarts:
         """The restarts, when all pieces are done."""
@@ -140,7 +161,7 @@ class RefitLabels:
 
     expert: PastLabels
     Phi: Array
-    done, pieces = 0, 0
+    left = 0
 
     def learned(self) -> PastLabels:
         """After the labels."""
@@ -167,7 +188,7 @@ class Refit:
         mixture, n = estimator.mixture, block.n
         first = max(0, n - mixture.restarts.window)
         inputs.append(inputs.part(block, first, n))
-        last = RefitRestarts.of(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
+        last = RefitRestarts(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
         experts = [
             RefitLabels(e, Phi) if isinstance(e, PastLabels) else RefitRegressions.of(e, block.rows, Phi)
             for e in mixture.experts
@@ -175,27 +196,24 @@ class Refit:
         return cls(inputs, estimator, block.rows, carried, (last, *experts))
 
     @property
-    def pieces(self) -> int:
-        """How many there are."""
-        return sum(part.pieces for part in self.parts)
-
-    @property
-    def done(self) -> int:
-        """Pieces that are done."""
-        return sum(part.done for part in self.parts)
+    def left(self) -> int:
+        """Pieces that are left, at most."""
+        return sum(part.left for part in self.parts)
 
     @property
     def growth(self) -> int:
         """About the memory that the next pieces take: a few matrices of the largest regression."""
         return 64 * max(part.features.dim for part in self.parts if isinstance(part, RefitRegressions)) ** 2
 
-    def advanced(self, pieces: int) -> Refit:
-        """With so many pieces done."""
-        parts, left = list(self.parts), pieces - self.done
+    def advanced(self, share: float) -> Refit:
+        """With so much of what is left done: at least a piece, and then those that this has room for."""
+        parts, room, begun = list(self.parts), math.ceil(share * self.left), False
         for i, part in enumerate(parts):
-            while left > 0 and part.done < part.pieces:
-                part, left = part.advanced(), left - 1
+            while part.left and (part.weight <= room or not begun):
+                part, room, begun = part.advanced(), room - part.weight, True
             parts[i] = part
+            if part.left:
+                break
         return replace(self, parts=tuple(parts))
 
     def learned(self) -> Any:

@@ -16,7 +16,6 @@ present estimator, plus what was paid less what it would have paid (`Underway.pa
 from __future__ import annotations
 
 import copy
-import math
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -118,10 +117,10 @@ class Underway:
     refit: Refit | None = None
 
     def refitted(self, share: float) -> Underway:
-        """When so much of the refit is done; with all of it, the rounds that had come are learned."""
+        """With so much of what is left of the refit done; with all of it, the rounds that had come are learned."""
         assert self.refit is not None
-        refit = self.refit.advanced(math.ceil(share * self.refit.pieces))
-        if share < 1:
+        refit = self.refit.advanced(share)
+        if refit.left:
             return replace(self, refit=refit)
         return replace(self, estimator=refit.learned(), learned=self.known, refit=None)
 
@@ -286,9 +285,8 @@ class Relearning:
         return made + (underway.swap - made) // 2
 
     def _share(self, underway: Underway, rows: int) -> float:
-        """How much of a refit is to be done when there are so many rows."""
-        made = self.rounds.ends[underway.known - 1]
-        return min(1.0, (rows - made) / max(1, self._refit_ends(underway) - made))
+        """How much of what is left of a refit is to be done when there are so many rows."""
+        return min(1.0, (rows - self.rounds.rows) / max(1, self._refit_ends(underway) - self.rounds.rows))
 
     def _learned_rows(self, underway: Underway) -> int:
         return self.rounds.ends[underway.learned - 1] if underway.learned else 0

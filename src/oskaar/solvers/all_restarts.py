@@ -91,22 +91,27 @@ class AllRestarts:
         self.rounds = 0
         self.starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # the first row of each round kept
 
-    def fitted(self, K: Array, H: Array, rounds: int) -> AllRestarts:
-        """The same solver when the last of so many rounds of one row were those with K = k(X, X) and targets H.
+    def reversed_factor(self, K: Array) -> Array:
+        """L lower triangular with L L^T = M in reversed order, for K = k(X, X): the first half of `fitted`."""
+        M = K[::-1, ::-1].copy()
+        M.flat[:: len(M) + 1] += self.lam
+        L, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # columns for LAPACK
+        if failed:
+            raise LinAlgError("K + lam I must be positive definite, and its numbers finite")
+        factor: Array = L
+        return factor
+
+    def fitted(self, L: Array, H: Array, rounds: int) -> AllRestarts:
+        """The same solver when the last of so many rounds of one row were those with `reversed_factor` L and targets H.
 
         M = U U^T with U upper triangular, so that U^-1 is V but for the scale of its rows.
         """
-        M = K[::-1, ::-1].copy()
-        M.flat[:: len(M) + 1] += self.lam
-        L, failed = dpotrf(M, lower=1, overwrite_a=1)
-        if failed:
-            raise LinAlgError("K + lam I must be positive definite, and its numbers finite")
-        V = dtrtri(L, lower=1, overwrite_c=1)[0][::-1, ::-1]
+        V = dtrtri(L, lower=1)[0][::-1, ::-1]
         scales = np.diagonal(V).copy()
-        V = np.triu(V) / scales[:, None]
+        V = V / scales[:, None]
         new = AllRestarts(self.lam, self.window)
         new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, (V @ H).T)
-        new.rounds, new.starts = rounds, np.arange(len(K))
+        new.rounds, new.starts = rounds, np.arange(len(L))
         return new
 
     @property
