@@ -37,8 +37,8 @@ from oskaar.saved import saved
 TAKEN, SUMMED = 32, 64
 """Rows shown to a dictionary, and added up, in a piece; more of them are added up where features are few."""
 
-HEAVY = 3
-"""As how many pieces a factorisation counts."""
+SHOW, HEAVY = 2, 3
+"""Pieces count as so many: rows shown to a dictionary, and factorisations; others as 1."""
 
 
 @saved("refit/regressions")
@@ -68,14 +68,14 @@ class RefitRegressions:
 
     @property
     def left(self) -> int:
-        """Pieces that are left, at most."""
+        """What is left, at most, as a number of pieces."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
-        return self._to_show + sums + HEAVY * (len(self.ridges.solvers) - len(self.solvers))
+        return SHOW * self._to_show + sums + HEAVY * (len(self.ridges.solvers) - len(self.solvers))
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return 1 if self._to_show or self.summed < count(self.rows) else HEAVY
+        return SHOW if self._to_show else 1 if self.summed < count(self.rows) else HEAVY
 
     @property
     def _to_show(self) -> int:
@@ -131,7 +131,7 @@ class RefitRestarts:
 
     @property
     def left(self) -> int:
-        """Pieces that are left."""
+        """What is left, as a number of pieces."""
         halves = 2 * (len(self.restarts.solvers) - len(self.solvers)) - (self.L is not None)
         return (self.K is None) + HEAVY * halves
 
@@ -197,7 +197,7 @@ class Refit:
 
     @property
     def left(self) -> int:
-        """Pieces that are left, at most."""
+        """What is left, at most, as a number of pieces."""
         return sum(part.left for part in self.parts)
 
     @property
