@@ -14,7 +14,7 @@ Equivalent to tests/naive.py::static_experts.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ UNLIMITED = 2**31
 """Rows of a chunk, for experts that set no limit."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PendingRidges:
     """Rounds to come: estimates (K, rows, p), a forecast of each solver, the map after them, and their targets."""
 
@@ -101,7 +101,8 @@ class Ridges:
 
     def observe(self, pending: PendingRidges, labels: Labels) -> PendingRidges:
         """The label of a round."""
-        return replace(pending, targets=labels.Phi)
+        pending.targets = labels.Phi
+        return pending
 
     def commit(self, pending: PendingRidges) -> None:
         """Learn rounds that were observed."""
@@ -190,10 +191,10 @@ class Ridges:
             last = fit_columns(self.last, p) if Phi is None else _before(self.last, Phi)
             both = [fit_columns(M, 2 * p) for M in found]
             found = [M[:, ::2] for M in both] + [M[:, ::2] - M[:, 1::2] + last for M in both]
-        return np.stack(found)
+        return np.array(found)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PendingLabels:
     """Rounds to come: estimates (2, rows, p), and Phi once it is observed."""
 
@@ -220,15 +221,16 @@ class PastLabels:
         total = np.repeat(fit_columns(self.total, Phi.shape[1]), len(Phi), axis=0)
         total[1:] += np.cumsum(Phi[:-1], axis=0)
         means = total / np.maximum(self.rounds + np.arange(len(Phi)), 1)[:, None]
-        return PendingLabels(np.stack([_before(self.last, Phi), means]), Phi)
+        return PendingLabels(np.array([_before(self.last, Phi), means]), Phi)
 
     def each(self, compared: Compared, space: Space) -> Array:
         """The same for each row: (2, m, p)."""
-        return np.stack([self.last, self.total / max(self.rounds, 1)]).repeat(compared.block.n, axis=1)
+        return np.array([self.last, self.total / max(self.rounds, 1)]).repeat(compared.block.n, axis=1)
 
     def observe(self, pending: PendingLabels, labels: Labels) -> PendingLabels:
         """The label of a round."""
-        return replace(pending, Phi=labels.Phi)
+        pending.Phi = labels.Phi
+        return pending
 
     def commit(self, pending: PendingLabels) -> None:
         """Add up the labels."""

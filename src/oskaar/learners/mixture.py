@@ -418,7 +418,7 @@ def softmax(logs: Array) -> tuple[Array, float]:
 
 def _kinds(estimates: list[Array]) -> Array:
     """(J, S, n, p) of J kinds of restarts."""
-    return np.stack(estimates) if len(estimates) > 1 else estimates[0][None]
+    return np.concatenate([E[None] for E in estimates]) if len(estimates) > 1 else estimates[0][None]
 
 
 def _mean(weights: Array, restarts: Array) -> Array:

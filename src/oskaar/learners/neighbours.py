@@ -205,7 +205,7 @@ class Neighbours:
         """c_k (C, rows, p or more) of rows each of which may come next."""
         errors = fit_columns(self.errors.view[-self.memory :], max(p, self.errors.shape[1]))
         found = [_of_nearest(distances, errors) for distances in absolute_distances(U, self.U.view[-self.memory :])]
-        return np.stack(found, axis=1)
+        return np.array(found).swapaxes(0, 1)
 
     def _corrections_in_turn(self, U: Array, errors: Array) -> Array:
         """c_k (C, rows, p) of rows that come one after the other with these errors (rows, p)."""
@@ -216,7 +216,7 @@ class Neighbours:
         for i, distances in enumerate(absolute_distances(U, known)):
             past = slice(max(before + i - self.memory, 0), before + i)
             found.append(_of_nearest(distances[past], wrong[past]))
-        return np.stack(found, axis=1)
+        return np.array(found).swapaxes(0, 1)
 
     def _charge(self, pending: PendingCorrection, labels: Labels) -> list[Accounts]:
         """What the corrections of some rounds have gained; the accounts before each of them."""

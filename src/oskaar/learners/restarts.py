@@ -137,7 +137,7 @@ class KernelRestarts(Restarts):
         """Rounds of one row each, all from the present state."""
         made = [s.forecast_each(compared.against(k).T, compared.diagonal(k)) for s, k in self._by_kernel]
         now, alive = self.solvers[0].rounds, len(made[0][0])
-        ridges = [np.stack([ridge for _, ridge in made])] if self.names else []
+        ridges = [np.array([ridge for _, ridge in made])] if self.names else []
         return np.arange(now + 1 - alive, now + 1), [G for G, _ in made], ridges
 
     def fitted(self, solvers: list[AllRestarts]) -> KernelRestarts:
@@ -162,7 +162,7 @@ class KernelRestarts(Restarts):
 
     def ridges(self, blocks: list[Any], i: int) -> Array:
         """What ridge regressions say of round i, (K, 1, p)."""
-        return np.stack([block.ridge(i) for block in blocks])
+        return np.array([block.ridge(i) for block in blocks])
 
     def observe(self, blocks: list[Any], i: int, targets: Array) -> None:
         """The targets (n, p) of round i."""
