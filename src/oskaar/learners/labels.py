@@ -100,7 +100,7 @@ class Labels:
             lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]
             here = self.Phi[lo:hi, : space.p] - fit_columns(G[..., lo:hi, :], space.p)
             errors[..., lo:kept] = space.squared_norms(here)[..., : kept - lo]
-        if len(self.rows) == errors.shape[-1]:
+        if len(self.rows) == G.shape[-2]:
             return errors
         sums = np.add.reduceat(errors, [lo for lo, _ in self.rows], axis=-1)
         means: Array = sums / [hi - lo for lo, hi in self.rows]

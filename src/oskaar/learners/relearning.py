@@ -2,7 +2,8 @@ r"""Learning all rounds again with other kernels or features, a few rows at a ti
 
 A learner without a kernel of its own compares features in units of their spread over the rows so far, and reads
 rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 512 rows; with fewer than 4 the
-schema alone is. An ensemble goes over from kernels to features when there are many rows. These are the same step.
+schema alone is. An ensemble goes over from kernels to features when there are many rows, and takes no units shortly
+before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
 n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
@@ -88,10 +89,9 @@ class KeptRounds:
     def block(self, lo: int, hi: int) -> Block:
         """Rows lo..hi-1, to be read by `Inputs.part`."""
         first, last = bisect_right(self._starts, lo) - 1, bisect_right(self._starts, hi - 1)
-        parts = [
-            _some(rows, max(lo - start, 0), min(hi - start, _size(rows)))
-            for rows, start in zip(self._blocks[first:last], self._starts[first:last], strict=True)
-        ]
+        parts = self._blocks[first:last]
+        parts[-1] = _some(parts[-1], 0, hi - self._starts[last - 1])
+        parts[0] = _some(parts[0], lo - self._starts[first], _size(parts[0]))
         names = None if _raw(parts[-1]) else self._names
         return Block(_all_of(parts), hi - lo, names, None, self._schema, self._columns)
 

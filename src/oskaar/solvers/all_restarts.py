@@ -102,7 +102,7 @@ class AllRestarts:
         return factor
 
     def fitted(self, L: Array, H: Array, rounds: int) -> AllRestarts:
-        """The same solver when the last of so many rounds of one row were those with `reversed_factor` L and targets H.
+        """The same solver when the last of so many rounds of one row had the `reversed_factor` L and targets H.
 
         M = U U^T with U upper triangular, so that U^-1 is V but for the scale of its rows.
         """
