@@ -227,8 +227,8 @@ class Relearning:
     # ---------------------------------------------------------------- inside
 
     def _with(self, **changes: Any) -> Relearning:
-        other = copy.copy(self)
-        vars(other).update(changes)
+        other = object.__new__(Relearning)
+        vars(other).update(vars(self), **changes)
         return other
 
     def _begun(self, space: Space, assemble: Assemble) -> Advance:

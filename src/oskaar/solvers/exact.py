@@ -36,7 +36,7 @@ from oskaar.solvers.chunks import in_turn, target_of
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Forecast:
     """What a round's rows are to the past: (2), and the estimate (3). Valid until the next update."""
 
@@ -46,7 +46,7 @@ class Forecast:
     G: Array
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Chunk:
     """Several rounds, predicted in turn: their estimates G, and the rows that learning them appends."""
 
