@@ -146,12 +146,13 @@ class Growing:
 
     def append(self, rows: NDArray[Any]) -> None:
         """Add rows, which may be wider than all before them."""
-        n, p = self.shape
-        m, q = n + rows.shape[0], max(p, rows.shape[1])
+        (n, p), width = self.shape, rows.shape[1]
+        m, q = n + rows.shape[0], max(p, width)
         self._reserve(m, q)
-        self._buffer[n:m, : rows.shape[1]] = rows
-        self._buffer[n:m, rows.shape[1] : q] = 0.0
-        self._buffer[:n, p:q] = 0.0
+        self._buffer[n:m, :width] = rows
+        if width != p:
+            self._buffer[n:m, width:q] = 0.0
+            self._buffer[:n, p:q] = 0.0
         self.shape = (m, q)
 
     def drop(self, rows: int) -> None:

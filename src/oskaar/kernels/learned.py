@@ -145,7 +145,7 @@ class Ranks(Mapped):
         return len(self.lows)
 
     def mapped(self, X: Rows) -> Array:
-        rows = np.clip(self._matrix(X), self.lows, self.highs)
+        rows = np.minimum(np.maximum(self._matrix(X), self.lows), self.highs)
         places = _places(rows, self.lows, self.highs) + 2 * np.arange(self.width)
         heights: Array = np.interp(places, self.knots, self.heights) if self.width else rows
         return math.sqrt(12) * (heights - 0.5)

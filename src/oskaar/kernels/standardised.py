@@ -166,4 +166,5 @@ class Within(Mapped):
         return len(self.lows)
 
     def mapped(self, X: Rows) -> Array:
-        return np.clip(self._matrix(X), self.lows, self.highs)
+        cut: Array = np.minimum(np.maximum(self._matrix(X), np.array(self.lows)), np.array(self.highs))
+        return cut
