@@ -83,6 +83,8 @@ def test_the_p_value_as_defined(size, rng):
         (p, j), (expected, at) = shift(blocks), naive.rise(blocks.tolist())
         assert p == pytest.approx(expected, rel=1e-7)
         assert j == at
+        assert shift(blocks, p) == (p, j)
+        assert p == 0 or shift(blocks, p / 2)[0] > p / 2
 
 
 def test_students_law_holds_for_independent_normal_blocks(rng):

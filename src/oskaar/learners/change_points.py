@@ -109,8 +109,9 @@ class ChangeDetector:
             return replace(self, open=total, inside=inside, restarts=restarts, gains=gains)
         blocks = (*self.blocks[1 - KEPT :], total / BLOCK)
         if len(blocks) * BLOCK * self.rate >= QUIET:
-            p, last = shift(np.array(blocks))
-            if p <= BLOCK * self.rate / 4:
+            most = BLOCK * self.rate / 4
+            p, last = shift(np.array(blocks), most)
+            if p <= most:
                 return self._alarm(now, restarts, gains, last * BLOCK, p)
         return replace(self, blocks=blocks, open=0.0, inside=0, restarts=restarts, gains=gains)
 
@@ -136,8 +137,10 @@ class ChangeDetector:
         return ChangeDetector(self.rate, (*self.found, change), best)
 
 
-def shift(blocks: Array) -> tuple[float, int]:
+def shift(blocks: Array, most: float = np.inf) -> tuple[float, int]:
     """(p, j): the p-value of a rise of the mean, times the number of j that are tried, and the best j.
+
+    most: as soon as p is known to be above, no more q are looked at.
 
     >>> quiet = np.sin(np.arange(40.0) ** 2)
     >>> shift(quiet)[0] > 0.05, shift(np.append(quiet, [3.0, 4.0, 3.0]))[0] < 1e-6
@@ -151,7 +154,7 @@ def shift(blocks: Array) -> tuple[float, int]:
     S, n = np.append(0.0, np.cumsum(B)), K - j
     rise = (S[K] - S[n]) / j - S[n] / n
     p, q = np.where(rise > 0, 0.0, 1.0), 1
-    while q == 1 or n[0] // q >= FEWEST:
+    while q == 1 or (n[0] // q >= FEWEST and len(j) * p.min() <= most):
         m = np.maximum(n // q, 2)
         v, f = _variance(B[: K // q * q].reshape(-1, q).mean(axis=1), m)
         t = rise / np.sqrt(v * f * (q / j + 1 / m))  # (2)
