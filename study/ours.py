@@ -86,7 +86,8 @@ OSKAAR_SETTINGS: tuple[Mapping[str, Any], ...] = (
 PARTS: dict[str, Mapping[str, Any]] = {
     "Ensemble without selection": {"selection": False},
     "Ensemble without neighbours": {"neighbours": False},
-    "Ensemble without both": {"selection": False, "neighbours": False},
+    "Ensemble without stacking": {"stacking": False},
+    "Ensemble without the three": {"selection": False, "neighbours": False, "stacking": False},
     "Ensemble, one kernel": {"scale": 1.0},
     "Ensemble, restarts only": {"experts": ()},
 }

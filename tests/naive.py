@@ -345,35 +345,64 @@ def unit_rows(rows, Phi):
 
 
 class Corrected:
-    """Estimates, each corrected by the errors at the nearest rows before it, with weights by what that has gained."""
+    """Estimates g, each with corrections made of the rounds before it, which are weighted by what each has gained."""
 
-    def __init__(self, U, memory=4096):
-        self.U, self.memory, self.errors = U, memory, []
-        self.gains, self.paid, self.rounds, self.past = {1: 0.0, 3: 0.0, 10: 0.0, 30: 0.0}, 1.0, 1.0, []
+    def __init__(self, prior):
+        self.prior, self.rounds = prior, []
 
     def go_on(self, other, rounds):
-        """From the errors and the gains of another after so many rounds."""
-        self.errors = other.errors[:rounds]
-        self.gains, self.paid, self.rounds = dict(other.past[rounds][0]), *other.past[rounds][1:]
-        self.past = other.past[:rounds]
+        """From the first rounds of another."""
+        self.rounds = other.rounds[:rounds]
 
-    def __call__(self, g, phi):
-        t = len(self.errors)
-        self.past.append((dict(self.gains), self.paid, self.rounds))
+    def __call__(self, g, phi, members):
+        """members: what each expert says."""
+        differences = [e - g for e in members]
+        moved = self.corrections(g, differences)
+        ages = [(511 / 512) ** (len(self.rounds) - s) for s in range(len(self.rounds) + 1)]
+        mean = (ages[0] + sum(a * own for a, (own, *_) in zip(ages[1:], self.rounds))) / sum(ages)
+        gains = [sum(a * gained[k] for a, (_, gained, *_) in zip(ages[1:], self.rounds)) for k in range(len(moved))]
+        weights = [math.exp(self.prior + 0.5 * gain / mean) for gain in gains]
+        own = mean_square(phi, g)
+        self.rounds.append((own, [own - mean_square(phi, g + c) for c in moved], phi - g, differences))
+        return g + sum(w / (1 + sum(weights)) * c for w, c in zip(weights, moved))
+
+
+class Nearest(Corrected):
+    """Corrections by the errors at the nearest rows."""
+
+    def __init__(self, U, memory=4096):
+        super().__init__(-5.0)
+        self.U, self.memory = U, memory
+
+    def corrections(self, g, differences):
+        t = len(self.rounds)
 
         def apart(s):
             return sum(abs(a - b) for a, b in zip(self.U[t], self.U[s])), -s
 
         near = sorted(range(max(0, t - self.memory), t), key=apart)
-        moved = {k: sum((self.errors[s] for s in near[:k]), 0 * g) / (k + max(k, 3)) for k in self.gains}
-        weights = {k: math.exp(-5 + 0.5 * self.rounds / self.paid * gain) for k, gain in self.gains.items()}
-        total = 1 + sum(weights.values())
-        own = np.sum((phi - g) ** 2)
-        for k in moved:
-            self.gains[k] = 511 / 512 * self.gains[k] + own - np.sum((phi - g - moved[k]) ** 2)
-        self.paid, self.rounds = 511 / 512 * self.paid + own, 511 / 512 * self.rounds + 1
-        self.errors.append(phi - g)
-        return g + sum(w / total * moved[k] for k, w in weights.items())
+        return [sum((self.rounds[s][2] for s in near[:k]), 0 * g) / (k + max(k, 3)) for k in (1, 3, 10, 30)]
+
+
+class Stacked(Corrected):
+    """Corrections by ridge regressions of errors on what each expert differs by from the estimate."""
+
+    def __init__(self):
+        super().__init__(0.0)
+
+    def corrections(self, g, differences):
+        found, t, K = [], len(self.rounds), len(differences)
+        for kept, shrinkage in ((1.0, 3.0), (511 / 512, 10.0)):
+            ages = [kept ** (t - s) for s in range(t + 1)]
+            mean = (ages[0] + sum(a * own for a, (own, *_) in zip(ages[1:], self.rounds))) / sum(ages)
+            A, b = np.zeros((K, K)), np.zeros(K)
+            for age, (_, _, error, before) in zip(ages[1:], self.rounds):
+                A += age * np.array([[np.sum(d * e) / len(d) for e in before] for d in before])
+                b += age * np.array([np.sum(d * error) / len(d) for d in before])
+            mu = shrinkage * mean + 1e-6 * np.trace(A) / K + 1e-12
+            w = np.linalg.solve(A + mu * np.eye(K), b)
+            found.append(sum(v * d for v, d in zip(w, differences)))
+        return found
 
 
 def kernels_in_force(X, taken, Phi=None):
@@ -476,6 +505,7 @@ def mixture_with_experts(
     scored=None,
     parts=False,
     near=None,
+    stack=True,
     record=None,
     before=None,
     begin=0,
@@ -491,6 +521,7 @@ def mixture_with_experts(
     later: the logarithm of the prior weight of restarts after the first.
     scored: g by scores, where the loss has some: the whole and, of three ridge kernels, the second stand so too.
     near: the features of all rows that are compared for corrections by errors at the nearest; None: no corrections.
+    stack: whether estimates are corrected by a regression on what the experts say, where some never restart.
     record: where what was paid is written down; before: the record of another run, from whose first `begin` rounds
         this one goes on.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
@@ -501,7 +532,8 @@ def mixture_with_experts(
     begins, T = [0, *ends[:-1]], len(ends)
     estimates, weights, shares = np.zeros_like(Phi), [], []
     paid, paid_by, own, judged = np.zeros((T, len(kinds), T)), [], [1.0], []
-    corrected = None if near is None else Corrected(near)
+    corrected = [] if near is None else [Nearest(near)]
+    corrected += [Stacked()] if stack and ridges is not None else []
     if before is not None:
         of_before, paid_by, own, judged = (
             before["paid"],
@@ -512,8 +544,8 @@ def mixture_with_experts(
         paid[:begin, :, :begin] = of_before[:begin, :, :begin]
         paid[begin:, :, :begin] = own[1:]  # what is born later had the losses of the mixture
         weights, shares = [None] * begin, [None] * begin
-        if corrected is not None:
-            corrected.go_on(before["corrected"], begin)
+        for mine, other in zip(corrected, before["corrected"]):
+            mine.go_on(other, begin)
     if record is not None:
         record |= {"paid": paid, "paid_by": paid_by, "own": own, "judged": judged, "corrected": corrected}
     for t, (lo, hi) in list(enumerate(zip(begins, ends)))[begin:]:
@@ -540,17 +572,24 @@ def mixture_with_experts(
         for (s, i), g in zip(restarts, found):
             paid[s, i, t] = mean_square(Phi[lo:hi], g)
         paid_by.append([mean_square(Phi[lo:hi], g) for g in found[len(restarts) :]])
-        estimates[lo:hi] = whole if corrected is None else corrected(whole, Phi[lo:hi])
+        v = np.exp(logs[: len(restarts)] - max(logs[: len(restarts)]))
+        members = [sum(w * g for w, g in zip(v, found)) / sum(v), *found[len(restarts) :]]
+        wholes = [whole]
+        for correct in corrected:
+            wholes.append(correct(wholes[-1], Phi[lo:hi], members))
+        estimates[lo:hi] = wholes[-1]
         if judge is not None and static:
-            candidates = [whole] if corrected is None else [estimates[lo:hi].copy(), whole]
-            first = len(candidates) - 1
+            candidates = wholes[::-1][:2]  # with the last correction, and without
+            first = len(candidates)
+            linear = [1] if len(of_round) > 1 else []
             for name in dict.fromkeys(group):
                 of = [i for i in range(len(group)) if group[i] == name]
                 v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
-                candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
+                if isinstance(name, tuple) or name in [*linear, "last"]:
+                    candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
-                candidates += [scored(candidates[first][0])[None]]
-                candidates += [scored(candidates[first + 2][0])[None]] if len(of_round) > 1 else []
+                candidates += [scored(candidates[0][0])[None]]
+                candidates += [scored(candidates[first][0])[None]] if linear else []
             shares_now = shares_of_groups(len(candidates), judged)
             estimates[lo:hi] = sum(w * g for w, g in zip(shares_now, candidates))
             judged.append([judge(t, g[0], max(t, known)) for g in candidates])

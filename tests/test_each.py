@@ -8,17 +8,19 @@ from strategies import few
 
 from oskaar import OSKAAR, SALAMI, Ensemble, features, kernels, losses
 from oskaar.learners import mixture
+from oskaar.learners.corrected import Corrected
 from oskaar.learners.mixture import Mixture
-from oskaar.learners.neighbours import Neighbours
 from oskaar.learners.selection import SelectedMixture
 
 TAGS, NUMBER = losses.F1(list("abc")), losses.Squared(low=-4.0, high=4.0)
 
+PLAIN = {"selection": False, "neighbours": False, "stacking": False}
+
 LEARNERS = {
     "selected, on kernels": (SelectedMixture, 60, lambda loss: Ensemble(loss)),
     "selected, on features": (SelectedMixture, 150, lambda loss: Ensemble(loss, budget=16)),
-    "corrected": (Neighbours, 150, lambda loss: Ensemble(loss, budget=16, selection=False)),
-    "mixture": (Mixture, 150, lambda loss: Ensemble(loss, budget=16, selection=False, neighbours=False)),
+    "corrected": (Corrected, 150, lambda loss: Ensemble(loss, budget=16, selection=False)),
+    "mixture": (Mixture, 150, lambda loss: Ensemble(loss, budget=16, **PLAIN)),
     "a kernel of one's own": (SelectedMixture, 60, lambda loss: Ensemble(loss, kernels.Gaussian(1.0))),
     "experts of one's own": (SelectedMixture, 60, lambda loss: Ensemble(loss, experts=[OSKAAR(loss), SALAMI(loss)])),
     "all restarts": (Mixture, 60, lambda loss: SALAMI(loss)),

@@ -258,7 +258,7 @@ OWN = {
 def test_experts_of_ones_own(rng):
     """The mixture is that of what they answer on their own, with the restarts; chunks are rounds."""
     X, ys = rng.normal(size=(40, 2)), rng.integers(3, size=40).tolist()
-    asked = {"selection": False, "eta": 0.2}
+    asked = {"selection": False, "stacking": False, "eta": 0.2}
     fast, slow = (
         Ensemble(LOSS, kernels.Gaussian() + 1.0, {name: make() for name, make in OWN.items()}, **asked) for _ in "ab"
     )
@@ -440,7 +440,7 @@ def test_the_certificate_without_selection(eta, rng):
         y = y if rng.random() < 0.4 else int(rng.integers(21))
         ys.append(y)
     X = rng.normal(size=(60, 1))
-    learner = Ensemble(losses.ZeroOne(21), eta=eta, selection=False, neighbours=False)
+    learner = Ensemble(losses.ZeroOne(21), eta=eta, selection=False, neighbours=False, stacking=False)
     for x, y in zip(X, ys):
         learner.learn_one(x, y)
         certificate = learner.certificate()
@@ -451,5 +451,6 @@ def test_the_certificate_without_selection(eta, rng):
     gap = (np.log(mass) - np.log(2 * T)) / eta
     behind = learner._behind
     assert certificate.surrogate_bound == pytest.approx(paper.surrogate_bound + gap + behind, rel=1e-9)
-    for other in (Ensemble(losses.ZeroOne(21), eta=eta), Ensemble(losses.ZeroOne(21), selection=False)):
+    for asked in ({"eta": eta}, {"selection": False, "neighbours": False, "eta": eta}, {"selection": False}):
+        other = Ensemble(losses.ZeroOne(21), **asked)
         assert other.fit(X, ys).certificate().surrogate_bound is None

@@ -187,7 +187,7 @@ def test_projection_never_raises_the_loss_of_an_expert(restarts, shifted, loss, 
     rng, labels = np.random.default_rng(seed), list(loss.labels())
     kernel = kernels.Linear() + 1.0
     learner = (
-        Ensemble(loss, kernel, selection=False)
+        Ensemble(loss, kernel, selection=False, stacking=False)
         if more and not shifted
         else SALAMI(loss, kernel, 0.01, restarts=restarts, shifted=shifted, window=window)
     )

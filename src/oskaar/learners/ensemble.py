@@ -4,8 +4,9 @@ r"""Ensemble: restarts and experts that never restart in one mixture, then chose
 
 The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
 logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.neighbours` corrects
-the estimate by its errors at the nearest rows, and `learners.selection` gives groups of experts a share by what their
-own answers cost, where the squared loss prefers the wrong ones.
+the estimate by its errors at the nearest rows, `learners.stacking` by a regression on what the experts say, and
+`learners.selection` gives some experts a share by what their own answers cost, where the squared loss prefers the
+wrong ones.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from oskaar.inputs.stores import MixedStore
 from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
+from oskaar.learners.corrected import Corrected
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.experts import PastLabels, Ridges
 from oskaar.learners.learner import OnlineLearner
@@ -38,6 +40,7 @@ from oskaar.learners.relearning import KeptRounds, Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
+from oskaar.learners.stacking import Stacking
 from oskaar.losses import Loss
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -63,6 +66,9 @@ DIFFERENCES = ("kernel", "rough")
 
 ETA = 0.5
 """The rate over the mean loss so far."""
+
+NOT_JUDGED = ("smooth", "rough", "ranks", "differences", "mean")
+"""Groups of experts that the selection does not judge on their own: the regression on all experts has them."""
 
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
@@ -98,11 +104,12 @@ class Ensemble(OnlineLearner):
         rough one and one on ranks, of standardised columns (`kernels.default_kernels`); Cosine() + 1 for sparse rows.
     experts: learners or estimators of one's own, a list or a dict by name, in place of the ridge regressions,
         differences, last label and mean. They have the same loss and have seen nothing.
-    selection: whether groups of experts also get a share by what their own answers cost.
+    selection: whether some experts also get a share by what their own answers cost.
     neighbours: whether estimates are corrected by the errors at the nearest rows, where rows are numbers and no
         kernel is given.
-    eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, no selection and no
-        neighbours, `certificate()` has a surrogate bound.
+    stacking: whether estimates are corrected by a regression on what the experts say.
+    eta: the rate of the mixture. None is 0.5 over its mean loss so far; with 1/8 or less, no selection, no neighbours
+        and no stacking, `certificate()` has a surrogate bound.
     budget: Nystrom features on at most so many inputs for each kernel, for streams that never end.
     max_bytes: refuse to grow past this much memory; `cost()` says what is held.
     false_alarms: change points a round on a stream whose law does not change; 0.0001 to 0.01. Measured are fewer, and
@@ -121,7 +128,7 @@ class Ensemble(OnlineLearner):
     ['restarts, lam 0.05', 'restarts, lam 0.5']
     """
 
-    _estimator: Mixture | SelectedMixture | Neighbours
+    _estimator: Mixture | SelectedMixture | Corrected
 
     def __init__(
         self,
@@ -130,6 +137,7 @@ class Ensemble(OnlineLearner):
         experts: Sequence[Any] | Mapping[str, Any] | None = None,
         selection: bool = True,
         neighbours: bool = True,
+        stacking: bool = True,
         eta: float | None = None,
         budget: int | None = None,
         max_bytes: int | None = None,
@@ -137,8 +145,8 @@ class Ensemble(OnlineLearner):
         schema: Mapping[Any, str] | Schema | None = None,
     ) -> None:
         require_kernel(kernel)
-        self.kernel, self.experts, self.selection, self.neighbours = kernel, experts, selection, neighbours
-        self.budget = budget
+        self.kernel, self.experts, self.budget = kernel, experts, budget
+        self.selection, self.neighbours, self.stacking = selection, neighbours, stacking
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
@@ -149,7 +157,7 @@ class Ensemble(OnlineLearner):
         relearning = Relearning(loss, kernel is None, self._exact, self._last)
         super().__init__(loss, max_bytes, relearning, schema)
 
-    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Neighbours]:
+    def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Corrected]:
         kernels = {name: k for name, k in reading.relevant.items() if name != "ranks" or not self.loss.parts}
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
@@ -166,9 +174,11 @@ class Ensemble(OnlineLearner):
         changes = ChangeDetector(self.false_alarms)
         estimator: Any = Mixture(inputs, restarts, experts, weights, True, False, changes)
         if self.neighbours and kernels and not reading.mixed and not self.loss.parts:
-            estimator = Neighbours(estimator, nearness(kernels))
+            estimator = Corrected(estimator, Neighbours(nearness(kernels)))
+        if self.stacking:
+            estimator = Corrected(estimator, Stacking(["restarts", *estimator.mixture.names]))
         if self.selection and not self.loss.parts:
-            estimator = self._selected(estimator, names[0], [group for e in static for group in e.groups])
+            estimator = self._selected(estimator, [group for e in static for group in e.groups])
         return inputs, estimator
 
     def _made_of(self, kept: KeptRounds, pending: Any) -> tuple[Inputs, Estimator] | Refit | None:
@@ -188,12 +198,13 @@ class Ensemble(OnlineLearner):
         assert reading.targets is not None
         return Refit.of(inputs, estimator, block, reading.targets(), self._estimator.carried(pending))
 
-    def _selected(self, mixture: Mixture | Neighbours, restarts: str, experts: list[str]) -> SelectedMixture:
-        """With a share for each group: the restarts are in that of their kernel."""
-        groups: dict[str, list[int]] = {restarts: [0]}
+    def _selected(self, whole: Mixture | Corrected, experts: list[str]) -> SelectedMixture:
+        """With a share for each group whose own answers are judged."""
+        groups: dict[str, list[int]] = {}
         for place, group in enumerate(experts, 1):
-            groups.setdefault(group, []).append(place)
-        return SelectedMixture(mixture, list(groups.values()), self.loss, self._scored(list(groups)))
+            if group not in NOT_JUDGED:
+                groups.setdefault(group, []).append(place)
+        return SelectedMixture(whole, list(groups.values()), self.loss, self._scored(list(groups)))
 
     def _on_kernels(
         self, asked: list[Any], name: str, schema: Schema | None

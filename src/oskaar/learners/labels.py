@@ -100,9 +100,21 @@ class Labels:
             lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]
             here = self.Phi[lo:hi, : space.p] - fit_columns(G[..., lo:hi, :], space.p)
             errors[..., lo:kept] = space.squared_norms(here)[..., : kept - lo]
-        if len(self.rows) == G.shape[-2]:
-            return errors
-        sums = np.add.reduceat(errors, [lo for lo, _ in self.rows], axis=-1)
+        return self._means(errors)
+
+    def products(self, V: Array) -> Array:
+        """Inner products (K, K, rounds) of vectors V (K, rows, p), the mean over the rows of each round."""
+        found = np.empty((len(V), len(V), V.shape[1]))
+        for space, first, stop, end in together(self.spaces[1:]):
+            lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]
+            found[..., lo:kept] = space.products(fit_columns(V[:, lo:hi], space.p))[..., : kept - lo]
+        return self._means(found)
+
+    def _means(self, values: Array) -> Array:
+        """The mean of values (..., rows) over the rows of each round."""
+        if len(self.rows) == values.shape[-1]:
+            return values
+        sums = np.add.reduceat(values, [lo for lo, _ in self.rows], axis=-1)
         means: Array = sums / [hi - lo for lo, hi in self.rows]
         return means
 

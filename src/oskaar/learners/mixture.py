@@ -19,6 +19,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,14 @@ class Weights:
 class Carried:
     """The accounts of a mixture after some rounds, for one with the same experts (`learners.refit`).
 
-    corrections, errors: those of `learners.neighbours`; selection: that of `learners.selection`; None where there are
-    none.
+    corrections: by name, the accounts and the knowledge of those of `learners.corrected`; selection: that of
+    `learners.selection`, None where there is none.
     """
 
     names: list[str]
     weights: Weights
     changes: ChangeDetector
-    corrections: Any = None
-    errors: Array | None = None
+    corrections: dict[str, Any] = field(default_factory=dict)
     selection: Any = None
 
 
@@ -158,6 +158,14 @@ class PendingMixture:
         """Itself: corrected ones have one inside."""
         return self
 
+    @cached_property
+    def members(self) -> Array:
+        """The estimates (1 + K, rows, p) of all restarts together and of each expert, when all rounds are mixed."""
+        p = max(G.shape[-1] for G in (*self.means, *self.each))
+        restarts = np.concatenate([fit_columns(G, p) for G in self.means])
+        experts = np.concatenate([fit_columns(E, p) for E in self.each], axis=1)
+        return np.concatenate([restarts[None], experts])
+
 
 @saved("estimator/mixture")
 class Mixture:
@@ -184,7 +192,7 @@ class Mixture:
 
     @property
     def mixture(self) -> Mixture:
-        """Itself: `learners.selection` and `learners.neighbours` have one inside."""
+        """Itself: `learners.selection` and `learners.corrected` have one inside."""
         return self
 
     @property

@@ -23,10 +23,10 @@ import numpy as np
 from oskaar import state
 from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.inputs import Block, Inputs
-from oskaar.learners.certificate import Hindsight
+from oskaar.learners.corrected import Corrected, PendingCorrected
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Carried, Mixture, PendingMixture, estimates_of_each
-from oskaar.learners.neighbours import Neighbours, PendingCorrection
+from oskaar.learners.mixture import Carried, Mixture, PendingMixture
+from oskaar.learners.outer import Outer
 from oskaar.losses import Loss, Space
 from oskaar.saved import saved
 
@@ -88,49 +88,25 @@ class PendingSelection:
 
 
 @saved("estimator/selected-mixture")
-class SelectedMixture:
+class SelectedMixture(Outer):
     """An estimator: a mixture and each of its groups of experts, with shares by what their own answers cost.
 
-    inner: the mixture, or one that is corrected (`learners.neighbours`): then the whole comes first as corrected, and
-        stands without that too.
+    inner: the mixture, or one that is corrected (`learners.corrected`): then the whole comes first as corrected, and
+        stands without the last correction too.
     groups: places in each group; 0 is all restarts together, 1, 2, ... are the experts that are always there.
-    scored: of the mixture (0) and its groups (1, 2, ...), those that also stand as what scores can say of them
+    scored: of the whole (0) and the groups (1, 2, ...), those that also stand as what scores can say of them
         (`Loss.scored`).
     For rounds of one row.
     """
 
-    def __init__(self, inner: Mixture | Neighbours, groups: list[list[int]], loss: Loss, scored: list[int]) -> None:
+    def __init__(self, inner: Mixture | Corrected, groups: list[list[int]], loss: Loss, scored: list[int]) -> None:
         self.inner, self.groups, self.loss, self.scored = inner, groups, loss, scored
         self.selection = Selection(self._count)
-
-    @property
-    def mixture(self) -> Mixture:
-        """The mixture inside."""
-        return self.inner.mixture
 
     @property
     def _count(self) -> int:
         """How many candidates there are."""
         return 1 + (self.inner is not self.mixture) + len(self.groups) + len(self.scored)
-
-    @property
-    def advice(self) -> str:
-        """What to do when memory ends."""
-        return self.inner.advice
-
-    @property
-    def room(self) -> int:
-        """As many rows as the mixture takes."""
-        return self.inner.room
-
-    @property
-    def operations(self) -> int:
-        """Those of the mixture."""
-        return self.inner.operations
-
-    def growth(self, rows: int) -> int:
-        """What the mixture takes."""
-        return self.inner.growth(rows)
 
     def forecast(self, block: Block, space: Space) -> PendingSelection:
         return self._selected(self.inner.forecast(block, space))
@@ -158,7 +134,8 @@ class SelectedMixture:
 
     def carried(self, pending: PendingSelection) -> Carried:
         """The accounts after rounds that were observed."""
-        return replace(self.inner.carried(pending.inner), selection=pending.selection)
+        known: Carried = self.inner.carried(pending.inner)
+        return replace(known, selection=pending.selection)
 
     def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> SelectedMixture:
         """The same estimator after rounds with these rows; the selection stays where it is among as many."""
@@ -167,21 +144,9 @@ class SelectedMixture:
         new.selection = before if before is not None and len(before.sums) == self._count else Selection(self._count)
         return new
 
-    def each(self, block: Block, ends: Any, space: Space) -> Array:
-        """Some rounds at a time, all from the present state."""
-        return estimates_of_each(self, block, ends, space)
-
-    def effective_dimension(self, probes: int | None = None) -> float:
-        """That of the mixture."""
-        return self.mixture.effective_dimension(probes)
-
-    def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
-        """None: shares by the task's loss move the estimate, and no theorem is known of it."""
-        return None
-
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
         """Refuse a selection from a file that is not among these groups."""
-        state.require_kind(self.inner, (Mixture, Neighbours), "the mixture")
+        state.require_kind(self.inner, (Mixture, Corrected), "the mixture")
         self.inner.check_state(inputs, space, rounds)
         state.require_kind(self.selection, Selection, "the selection")
         count = len(self.selection.sums) if np.isfinite(self.selection.largest) else 0
@@ -192,23 +157,22 @@ class SelectedMixture:
         candidates = self._candidates(inner)
         return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
 
-    def _candidates(self, pending: PendingMixture | PendingCorrection) -> Array:
-        """Estimates (C, rows, p): of the whole, of each group, and of some of them by scores."""
-        inner = pending.mixture
-        p = max(self.loss.p if self.scored else 0, *(G.shape[-1] for G in (*inner.means, *inner.each)))
-        restarts = np.concatenate([fit_columns(G, p) for G in inner.means])
-        experts = np.concatenate([fit_columns(E, p) for E in inner.each], axis=1)
-        members = np.concatenate([restarts[None], experts])
-        found = _means(self._within(np.array(inner.logs)), members)
-        scores: list[Any] = [self.loss.scored(found[i]) for i in self.scored]
-        corrected = [] if inner is pending else [fit_columns(pending.G, found.shape[2])]
-        return np.concatenate([*(G[None] for G in corrected), found, *(G[None] for G in scores)])
+    def _candidates(self, pending: PendingMixture | PendingCorrected) -> Array:
+        """Estimates (C, rows, p): of the whole, without its last correction, of each group, of some by scores."""
+        members, whole = pending.mixture.members, [pending.G]
+        if isinstance(pending, PendingCorrected):
+            whole.append(pending.inner.G)
+        p = max(self.loss.p if self.scored else 0, members.shape[2], *(G.shape[1] for G in whole))
+        found = [fit_columns(G, p) for G in whole]
+        found += [*_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))]
+        places = [0, *range(len(whole), len(found))]
+        scores: list[Any] = [self.loss.scored(found[places[i]]) for i in self.scored]
+        return np.stack([*found, *scores])
 
     def _within(self, logs: Array) -> Array:
-        """The weights (1 + groups, rounds, members) of all members, and of those of each group among themselves."""
-        others = np.full((1 + len(self.groups), 1, logs.shape[1]), -np.inf)
-        others[0] = 0.0
-        for i, group in enumerate(self.groups, 1):
+        """The weights (groups, rounds, members) of the members of each group among themselves."""
+        others = np.full((len(self.groups), 1, logs.shape[1]), -np.inf)
+        for i, group in enumerate(self.groups):
             others[i, 0, group] = 0.0
         return _softmax(logs + others)
 
