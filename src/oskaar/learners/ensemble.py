@@ -202,7 +202,7 @@ class Ensemble(OnlineLearner):
         """With a share for each group whose own answers are judged."""
         groups: dict[str, list[int]] = {}
         for place, group in enumerate(experts, 1):
-            if group not in NOT_JUDGED:
+            if self._own is not None or group not in NOT_JUDGED:
                 groups.setdefault(group, []).append(place)
         return SelectedMixture(whole, list(groups.values()), self.loss, self._scored(list(groups)))
 
