@@ -432,6 +432,13 @@ def test_a_loss_is_a_loss(bad):
         Ensemble(bad)
 
 
+@pytest.mark.parametrize("name", ["selection", "neighbours", "stacking"])
+def test_a_part_is_there_or_not(name):
+    assert getattr(Ensemble(losses.ZeroOne(2), **{name: np.False_}), name) is False
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'yes'"):
+        Ensemble(losses.ZeroOne(2), **{name: "yes"})
+
+
 @pytest.mark.parametrize("eta", [0.125, 0.05])
 def test_the_certificate_without_selection(eta, rng):
     """The theorem bounds the mixture, at every round, not what a selection makes of it."""

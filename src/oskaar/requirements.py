@@ -42,6 +42,18 @@ def require_positive(name: str, number: Any, why: str = "") -> float:
     return value
 
 
+def require_bool(name: str, value: Any) -> bool:
+    """True or False, NumPy's too.
+
+    >>> require_bool("selection", "no")
+    Traceback (most recent call last):
+    TypeError: selection must be True or False, got 'no'.
+    """
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {shorten(value)}.")
+
+
 def shorten(value: Any) -> str:
     """A value as messages show it, at most 60 characters.
 

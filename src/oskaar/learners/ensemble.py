@@ -42,7 +42,7 @@ from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
 from oskaar.learners.stacking import Stacking
 from oskaar.losses import Loss
-from oskaar.requirements import require_whole
+from oskaar.requirements import require_bool, require_whole
 from oskaar.saved import saved
 from oskaar.schema import Schema
 
@@ -146,7 +146,9 @@ class Ensemble(OnlineLearner):
     ) -> None:
         require_kernel(kernel)
         self.kernel, self.experts, self.budget = kernel, experts, budget
-        self.selection, self.neighbours, self.stacking = selection, neighbours, stacking
+        self.selection = require_bool("selection", selection)
+        self.neighbours = require_bool("neighbours", neighbours)
+        self.stacking = require_bool("stacking", stacking)
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
