@@ -51,7 +51,7 @@ class Metrics:
         """One round; y as the loss writes it. probabilities: as `predict_proba_one` gives them."""
         self.rounds += 1
         {
-            "classes": self._class,
+            "classes": self._count,
             "levels": self._level,
             "tags": self._tags,
             "numbers": self._numbers,
@@ -132,21 +132,18 @@ class Metrics:
     def _add(self, name: str, value: float) -> None:
         self._sums[name] = self._sums.get(name, 0.0) + value
 
-    def _count(self, y: Any, z: Any) -> None:
+    def _count(self, z: Any, y: Any) -> None:
         self._pairs[y, z] = self._pairs.get((y, z), 0) + 1
 
-    def _class(self, z: Any, y: Any) -> None:
-        self._count(y, z)
-
     def _level(self, z: Any, y: Any) -> None:
-        self._count(y, z)
+        self._count(z, y)
         steps = self.loss(z, y)
         self._add("MAE", steps)
         self._add("square", steps**2)
 
     def _tags(self, z: Any, y: Any) -> None:
         for name in y | z:
-            self._count(name, "hit" if name in y and name in z else "missed" if name in y else "wrong")
+            self._count("hit" if name in y and name in z else "missed" if name in y else "wrong", name)
         both = len(y) + len(z)
         self._add("exact", float(y == z))
         self._add("examples", 2 * len(y & z) / both if both else 1.0)

@@ -42,12 +42,12 @@ def run(options: Any) -> int:
     kept = read_checkpoint(options.model)
     write = _writer(options.out)
     rows = _Answered(kept, options)
-    written = write(rows)
+    write(rows)
     if options.json:
         result = {"rounds": rows.rounds, "skipped": rows.skipped, "out": options.out, "columns": rows.answers}
         print(json.dumps(result))
     more = f", {rows.skipped} with missing values were not (--missing skip)" if rows.skipped else ""
-    say(f"{rows.rounds} rounds answered{f' in {options.out}' if written else ''}{more}")
+    say(f"{rows.rounds} rounds answered{f' in {options.out}' if options.out not in (None, '-') else ''}{more}")
     return 0
 
 
@@ -188,7 +188,7 @@ def jsonable_shares(shares: Any) -> Any:
     return jsonable(shares)
 
 
-def _writer(path: str | None) -> Callable[[_Answered], bool]:
+def _writer(path: str | None) -> Callable[[_Answered], None]:
     """What writes answers in the format that a name ends with; to a file in one step, when all are there."""
     if path is None or path == "-":
         return lambda rows: _csv(rows, sys.stdout)
@@ -201,25 +201,24 @@ def _writer(path: str | None) -> Callable[[_Answered], bool]:
     if ending not in kinds:
         raise ReadError(f"--out must end with .csv, .jsonl or .parquet, got {path}.")
 
-    def write(rows: _Answered) -> bool:
+    def write(rows: _Answered) -> None:
         try:
             with replaced(path) as file:
                 kinds[ending](rows, file)
         except OSError as error:
             raise ReadError(f"--out {path} cannot be written: {error.strerror or error}.") from None
-        return True
 
     return write
 
 
-def _text(write: Callable[[_Answered, IO[str]], bool], rows: _Answered, file: IO[bytes]) -> None:
+def _text(write: Callable[[_Answered, IO[str]], None], rows: _Answered, file: IO[bytes]) -> None:
     text = io.TextIOWrapper(file, "utf-8", newline="")
     write(rows, text)
     text.flush()
     text.detach()
 
 
-def _csv(rows: _Answered, file: IO[str]) -> bool:
+def _csv(rows: _Answered, file: IO[str]) -> None:
     writer = None
     for row in rows:
         if writer is None:
@@ -228,7 +227,6 @@ def _csv(rows: _Answered, file: IO[str]) -> bool:
         writer.writerow({name: _cell(name, cell) for name, cell in row.items()})
     if writer is None and rows.columns:
         csv.writer(file, lineterminator="\n").writerow([*rows.columns, *rows.answers])
-    return False
 
 
 def _cell(name: str, cell: Any) -> Any:
@@ -238,10 +236,9 @@ def _cell(name: str, cell: Any) -> Any:
     return json.dumps(cell, default=str) if isinstance(cell, (list, dict)) else cell
 
 
-def _json(rows: _Answered, file: IO[str]) -> bool:
+def _json(rows: _Answered, file: IO[str]) -> None:
     for row in rows:
         file.write(json.dumps(row, default=str) + "\n")
-    return False
 
 
 def _parquet(rows: _Answered, file: IO[bytes]) -> None:

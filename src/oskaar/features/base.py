@@ -62,7 +62,7 @@ class FeatureMap(ABC):
 
     def each(self, X: Rows) -> Array:
         """z of rows each of which may come next: row i as `seen` has it alone, without the others."""
-        if type(self).seen is FeatureMap.seen:
+        if self.fixed:
             return self(X)
         rows = [self.seen(pick(X, slice(i, i + 1)))[0] for i in range(count(X))]
         columns = max((Z.shape[1] for Z in rows), default=0)

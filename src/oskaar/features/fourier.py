@@ -82,10 +82,6 @@ class RandomFourier(FeatureMap):
         Z[:, column:] = math.sqrt(self._constant)
         return Z
 
-    def each(self, X: Rows) -> Array:
-        """z of the rows, which does not depend on those before them."""
-        return self(X)
-
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
         """z of the rows; the next map holds on to the width of dense rows, and to the default kernel."""
         X = as_matrix(X, type(self).__name__)

@@ -71,10 +71,6 @@ class LinearMap(FeatureMap):
         Z[:, width:] = 1.0
         return Z
 
-    def each(self, X: Rows) -> Array:
-        """z of the rows, which does not depend on those before them."""
-        return self(X)
-
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
         """The rows; the next map holds on to their width."""
         Z = self(X)

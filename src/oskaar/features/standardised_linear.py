@@ -24,6 +24,8 @@ class StandardisedLinear(FeatureMap):
     array([[2., 1.]])
     """
 
+    full = True
+
     def __init__(self, units: kernels.Scaled, features: int | None = None) -> None:
         """features: d, where it is not the number of columns."""
         self.units = units
@@ -33,11 +35,6 @@ class StandardisedLinear(FeatureMap):
     def dim(self) -> int:  # type: ignore[override]
         """One for each feature, and one for the intercept."""
         return len(self.units.scales) + 1
-
-    @property
-    def full(self) -> bool:
-        """It does not learn."""
-        return True
 
     def __call__(self, X: Rows) -> Array:
         """(u / sqrt(d), 1) of each row."""

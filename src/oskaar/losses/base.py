@@ -132,6 +132,24 @@ class Loss(ABC):
         return FixedSpace(self)
 
 
+class SeenLoss(Loss):
+    """A loss without a finite embedding: its space embeds labels as they are seen, and decodes over those."""
+
+    p = 0
+
+    def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} embeds labels as they are seen: use loss.space().extended(y)."
+        )
+
+    def decode_many(self, G: Array) -> list[Any]:
+        """Not to be had before labels are seen: `space()` has it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} decodes over the labels seen: use loss.space().extended(y)."
+        )
+
+
 class Space(ABC):
     """The coordinates in use: a value that never changes; `extended` makes the next one."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.ball import as_numbers
-from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
+from oskaar.losses.base import GrowingSpace, Loss, SeenLoss, Space, first_best, near
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
@@ -109,7 +109,7 @@ class Angles(Loss):
 
 
 @saved("loss/geodesic")
-class Geodesic(Loss):
+class Geodesic(SeenLoss):
     r"""The length of the arc between two angles, 0 to pi: the circle's own absolute error.
 
     Cut the circle along the line through its centre at angle theta, and let s_theta(y) = +1 on the side
@@ -134,7 +134,6 @@ class Geodesic(Loss):
     """
 
     zero_optimum = True
-    p = 0
     c_delta = math.pi / 2
 
     def loss(self, z: Any, y: Any) -> float:
@@ -144,14 +143,6 @@ class Geodesic(Loss):
     def check(self, y: Any) -> float:
         """An angle in [-pi, pi]."""
         return as_angle(y)
-
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("Geodesic embeds labels as they are seen: use loss.space().extended(y).")
-
-    def decode(self, g: Array) -> float:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("Geodesic decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
         return SeenAngles({})

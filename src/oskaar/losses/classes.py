@@ -70,11 +70,6 @@ class ZeroOne(Loss):
             return self.classes.check(y)
         return require_hashable(y, "class")
 
-    def embed(self, y: Any) -> Array:
-        """The centred one-hot code."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """The centred one-hot codes."""
         names = self._listed()
@@ -190,12 +185,8 @@ class CostMatrix(Loss):
     def check(self, y: Any) -> Any:
         return self._labels.check(y)
 
-    def embed(self, y: Any) -> Array:
-        """A row of Q^1/2."""
-        phi: Array = self._phi[self._labels.position(y)].copy()
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
+        """Rows of Q^1/2."""
         Phi: Array = self._phi[[self._labels.position(y) for y in ys]]
         return Phi
 

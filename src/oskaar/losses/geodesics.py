@@ -3,20 +3,19 @@ r"""Points on a sphere with the squared length of the arc between them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import GrowingSpace, Space
+from oskaar.losses.base import GrowingSpace, SeenLoss, Space
 from oskaar.losses.karcher import arc_lengths, best_label, on_circle, on_sphere
 from oskaar.losses.spheres import Sphere
 from oskaar.saved import saved
 
 
 @saved("loss/sphere-geodesic")
-class SphereGeodesic(Sphere):
+class SphereGeodesic(SeenLoss, Sphere):
     r"""d(z, y)^2 / pi^2 for unit vectors in R^dim, d = arccos <z, y>: the squared arc, 1 for opposite points.
 
     With t = <z, y>, d = pi/2 - arcsin t, and d^2 = pi^2/4 - pi arcsin t + arcsin^2 t. The power series of arcsin
@@ -68,27 +67,8 @@ class SphereGeodesic(Sphere):
         K: Array = share * (1 - 2 * d / math.pi)
         return K + (1 - share) * ((math.pi / 2 - d) ** 2 - self.mean) / rest if rest > 0 else K
 
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("SphereGeodesic embeds labels as they are seen: use loss.space().extended(y).")
-
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        return self.embed(ys)
-
-    def decode(self, g: Array) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("SphereGeodesic decodes over the labels seen: use loss.space().extended(y).")
-
-    def decode_many(self, G: Array) -> list[Array]:
-        """Not to be had before labels are seen: `space()` has it."""
-        return list(self.decode(G))
-
     def space(self) -> Space:
         return SeenPoints(self, {}, Sheet(np.zeros((0, self.dim))), Sheet(np.zeros((0, 0))))
-
-    def __repr__(self) -> str:
-        return f"SphereGeodesic({self.dim})"
 
 
 @saved("space/points")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array, Sheet
-from oskaar.losses.base import GrowingSpace, Loss, Space
+from oskaar.losses.base import GrowingSpace, SeenLoss, Space
 from oskaar.losses.simplex import as_distribution
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -17,7 +17,7 @@ _CHUNK = 1_000_000
 
 
 @saved("loss/ordered-wasserstein")
-class OrderedWasserstein(Loss):
+class OrderedWasserstein(SeenLoss):
     r"""The transport cost (Wasserstein-1) of distributions on n ordered outcomes, over the way from first to last.
 
     With F_k the share of the first k outcomes and w_k the k-th step of the way (they sum to 1), just as much as
@@ -55,7 +55,6 @@ class OrderedWasserstein(Loss):
     """
 
     zero_optimum = True
-    p = 0
     c_delta = 0.5
 
     def __init__(self, outcomes: Any) -> None:
@@ -77,14 +76,6 @@ class OrderedWasserstein(Loss):
 
     def check(self, y: Any) -> Array:
         return as_distribution(y, self.n)
-
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("OrderedWasserstein embeds labels as they are seen: use loss.space().extended(y).")
-
-    def decode(self, g: Array) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("OrderedWasserstein decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
         return SeenChains(self, {}, Sheet(np.zeros((0, self.n - 1))))

@@ -79,11 +79,6 @@ class Ordinal(Loss):
         """All thresholds, or those seen."""
         return super().space() if self.levels is not None else SeenLevels(self)
 
-    def embed(self, y: Any) -> Array:
-        """Signs of the thresholds."""
-        phi: Array = self.embed_many([y])[0]
-        return phi
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """Signs of the thresholds."""
         places = np.array([self._listed().position(y) for y in ys], dtype=int)

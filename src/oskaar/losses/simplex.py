@@ -10,7 +10,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
-from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
+from oskaar.losses.base import GrowingSpace, Loss, SeenLoss, Space, first_best, near
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 from oskaar.threads import one_thread
@@ -136,7 +136,7 @@ class Hellinger(_Distributions):
 
 
 @saved("loss/total-variation")
-class TotalVariation(_Distributions):
+class TotalVariation(_Distributions, SeenLoss):
     r"""sum_i |z_i - y_i| / 2 for distributions on n outcomes; 1 for distributions with no outcome in common.
 
     As z and y sum to 1, the loss is 1 - sum_i min(z_i, y_i), and min(z_i, y_i) is the length of [0, z_i] in [0, y_i]:
@@ -159,8 +159,6 @@ class TotalVariation(_Distributions):
     [array([0.5, 0.5, 0. ])]
     """
 
-    p = 0
-
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
@@ -172,14 +170,6 @@ class TotalVariation(_Distributions):
     def loss(self, z: Any, y: Any) -> float:
         """Half the sum of absolute differences."""
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
-
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("TotalVariation embeds labels as they are seen: use loss.space().extended(y).")
-
-    def decode(self, g: Array) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("TotalVariation decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
         """No label seen: the certainties are the candidates."""

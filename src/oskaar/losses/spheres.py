@@ -47,9 +47,6 @@ class Sphere(Loss):
             raise ValueError(f"a point of the sphere must have norm 1, got norm {norm:g}: divide it by its norm.")
         return point / norm
 
-    def embed(self, y: Any) -> Array:
-        return np.array(y, dtype=float)
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return np.array(ys, dtype=float).reshape(-1, self.dim)
 
@@ -58,7 +55,7 @@ class Sphere(Loss):
         return list(_normalised(G, np.eye(self.dim)[0]))
 
     def __repr__(self) -> str:
-        return f"Sphere({self.dim})"
+        return f"{type(self).__name__}({self.dim})"
 
 
 @saved("loss/rotation")

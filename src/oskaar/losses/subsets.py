@@ -145,9 +145,8 @@ class SubsetLoss(Loss):
 
     def sets(self, mask: Mask) -> list[frozenset[Any]]:
         """Each row of a mask (n, k), as a set of labels."""
-        if self.indexed:
-            return sets_of(mask)
-        labels = self.listed().array[np.nonzero(mask)[1]].tolist()
+        places = np.nonzero(mask)[1]
+        labels = (places if self.indexed else self.listed().array[places]).tolist()
         return [frozenset(labels[lo:hi]) for lo, hi in spans(np.cumsum(mask.sum(axis=1)))]
 
     def listed(self) -> Names:
@@ -357,9 +356,3 @@ def top(S: Array, sizes: Any, slack: Array | None = None) -> Mask:
     room = m - sure.sum(axis=1, keepdims=True)
     mask: Mask = (sure | (tied & (np.cumsum(tied, axis=1) <= room))) & (m > 0)
     return mask
-
-
-def sets_of(mask: Mask) -> list[frozenset[int]]:
-    """Each row of a mask, as a set."""
-    labels = np.nonzero(mask)[1].tolist()
-    return [frozenset(labels[lo:hi]) for lo, hi in spans(np.cumsum(mask.sum(axis=1)))]

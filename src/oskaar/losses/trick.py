@@ -16,7 +16,7 @@ import numpy as np
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import (
     GrowingSpace,
-    Loss,
+    SeenLoss,
     Space,
     enclosing_radius,
     first_best,
@@ -34,7 +34,7 @@ _PAIRS = 512
 
 
 @saved("loss/trick")
-class LossTrick(Loss):
+class LossTrick(SeenLoss):
     r"""Any function Delta(z, y) on any structures.
 
     candidates: the answers to choose from. A list (or any iterable) is taken as given; a function of no
@@ -54,7 +54,6 @@ class LossTrick(Loss):
     ['ab', 'a']
     """
 
-    p = 0
     c_delta = np.inf
 
     def __init__(
@@ -88,14 +87,6 @@ class LossTrick(Loss):
         if not np.isfinite(value):
             raise ValueError(f"delta must be finite, got {value} for z = {z!r}, y = {y!r}.")
         return value
-
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("LossTrick embeds labels as they are seen: use loss.space().extended(y).")
-
-    def decode(self, g: Array) -> Any:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError("LossTrick decodes over the labels seen: use loss.space().extended(y).")
 
     def optimum(self, y: Any) -> float:
         """The least Delta(z, y) over the candidates, those that y proposes included."""

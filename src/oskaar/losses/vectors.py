@@ -19,7 +19,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
-from oskaar.losses.base import Loss, Space
+from oskaar.losses.base import Loss, SeenLoss, Space
 from oskaar.losses.intervals import SeenVectors
 from oskaar.losses.ranges import Range, RangedSquares
 from oskaar.requirements import require_positive, require_whole
@@ -163,7 +163,7 @@ class Squared(_Vectors):
         return f"Squared({self._range()})"
 
 
-class _Slopes(_Vectors):
+class _Slopes(_Vectors, SeenLoss):
     r"""Losses that are a mean over targets of l(z_i - y_i), known by the slope l', which is bounded by `steepest`.
 
     l(z - y) = l(low - y) + integral_low^high [theta < z] l'(theta - y) dtheta, so, as functions of (i, theta),
@@ -175,7 +175,6 @@ class _Slopes(_Vectors):
     with the geometry of phi.
     """
 
-    p = 0
     steepest: float
 
     def _measure(self) -> None:
@@ -199,14 +198,6 @@ class _Slopes(_Vectors):
     def loss(self, z: Any, y: Any) -> float:
         """The mean of l(z_i - y_i) over targets."""
         return float(np.mean(self.costs(np.subtract(z, y, dtype=float))))
-
-    def embed(self, y: Any) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError(f"{self!r} embeds labels as they are seen: use loss.space().extended(y).")
-
-    def decode(self, g: Array) -> Array:
-        """Not to be had before labels are seen: `space()` has it."""
-        raise NotImplementedError(f"{self!r} decodes over the labels seen: use loss.space().extended(y).")
 
     def space(self) -> Space:
         given = None if self.learned else Range(self.low, self.high)

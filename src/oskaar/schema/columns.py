@@ -54,7 +54,10 @@ class Column:
 
     def describe(self) -> str:
         """What it is, in a few words."""
-        return f"{self.kind}, {self.gaps:,} missing" if self.gaps else self.kind
+        return f"{self._described()}, {self.gaps:,} missing" if self.gaps else self._described()
+
+    def _described(self) -> str:
+        return self.kind
 
     @property
     def fixed(self) -> list[bool]:
@@ -164,9 +167,6 @@ class CategoryColumn(Column):
         E[rows, here[rows]] = MISMATCH  # (1)
         return self.with_gaps(np.array([value is None for value in values]), E)
 
-    def describe(self) -> str:
-        return f"{self._described()}, {self.gaps:,} missing" if self.gaps else self._described()
-
     def _described(self) -> str:
         values, joined = len(self.places), len(self.places) - self.width
         return f"category, {values:,} value{'s' * (values != 1)}" + (
@@ -215,9 +215,8 @@ class HashedCategoryColumn(SparseColumn):
         value = value_of(cell)
         return Counter() if value is None else Counter([value])
 
-    def describe(self) -> str:
-        gaps = f", {self.gaps:,} missing" if self.gaps else ""
-        return f"category, {self.values:,} values, hashed{gaps}"
+    def _described(self) -> str:
+        return f"category, {self.values:,} values, hashed"
 
 
 @saved("column/text")
@@ -249,9 +248,8 @@ class TextColumn(SparseColumn):
         idf = float(np.log((1 + self.texts) / (1 + self.seen.get(bucket, 0)))) + 1
         return idf * super().weight(bucket, count)
 
-    def describe(self) -> str:
-        gaps = f", {self.gaps:,} missing" if self.gaps else ""
-        return f"{self.kind}, hashed words{gaps}" if self.kind == "text" else f"{self.kind}, hashed{gaps}"
+    def _described(self) -> str:
+        return f"{self.kind}, hashed{' words' * (self.kind == 'text')}"
 
 
 @saved("column/tokens")
@@ -307,9 +305,8 @@ class TimeColumn(Column):
             self.dirty(cell, refuse)
         return np.datetime64("NaT", "us") if time is None else time
 
-    def describe(self) -> str:
-        gaps = f", {self.gaps:,} missing" if self.gaps else ""
-        return f"time ({', '.join([*self.parts, 'trend'])}){gaps}"
+    def _described(self) -> str:
+        return f"time ({', '.join([*self.parts, 'trend'])})"
 
 
 @saved("column/left-out")

@@ -64,7 +64,7 @@ class Application:
             self._route("GET", "/openapi.json", self.openapi, None),
             *(self._route("GET", path, self.page, None, "page") for path in pages.PATHS),
         ]
-        other = {HTTPException: _unknown, ServeError: _failed, Exception: _unexpected}
+        other = {HTTPException: _unknown, Exception: _unexpected}
         app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=other)
         return Edge(app, Rounds(self.service, self.gate), self.service, self.requests, self._access_log)
 
@@ -247,10 +247,6 @@ async def _unknown(request: Request, error: Exception) -> Response:
     made = failed(from_status(code, words.get(code, str(error)), {404: "not_found", 405: "method"}.get(code, "http")))
     made.headers.update(getattr(error, "headers", None) or {})
     return made
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return failed(error if isinstance(error, ServeError) else ServeError(str(error)))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

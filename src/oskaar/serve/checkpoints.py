@@ -86,7 +86,8 @@ class Checkpoints:
         wall, work = time.perf_counter(), time.thread_time()
         copy = core.copied()
         self.pause, self._work = time.perf_counter() - wall, time.thread_time() - work
-        self.stream.service.pauses(self.pause)
+        service = self.stream.service
+        service.longest_pause = max(service.longest_pause, self.pause)
         return copy
 
     def _run(self, copy: Core | None, seq: int, size: int, waiting: int) -> None:

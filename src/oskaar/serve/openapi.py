@@ -99,13 +99,13 @@ def _reference(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _answer(description: str, schema: str | None = None, example: Any = None, kind: str = "application/json") -> Json:
+def _answer(description: str, schema: str | None = None, example: Any = None) -> Json:
     if schema is None:
         return {"description": description}
     content: Json = {"schema": _reference(schema)}
     return {
         "description": description,
-        "content": {kind: content if example is None else {**content, "example": example}},
+        "content": {"application/json": content if example is None else {**content, "example": example}},
     }
 
 

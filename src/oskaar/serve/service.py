@@ -12,8 +12,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import msgspec
-
 from oskaar import __version__
 from oskaar.serve.core import Core
 from oskaar.serve.errors import Conflict, NotFound, Refused, TooBusy
@@ -210,10 +208,6 @@ class Service:
         finally:
             self._balancing.release()
 
-    def pauses(self, seconds: float) -> None:
-        """A copy has held up answers for so long."""
-        self.longest_pause = max(self.longest_pause, seconds)
-
     def say(self, level: str, message: str, **more: Any) -> None:
         """A line of JSON on standard error."""
         line = json.dumps({"time": round(time.time(), 3), "level": level, "message": message, **more})
@@ -228,8 +222,3 @@ def _predicted(core: Core, questions: list[Any]) -> list[Any]:
         except Exception as error:
             found.append(error)
     return found
-
-
-def spec_of(stream: Stream) -> Any:
-    """The loss and the learner of a stream, as they were given."""
-    return msgspec.json.decode(stream.spec)
