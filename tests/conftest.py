@@ -1,3 +1,5 @@
+import asyncio
+import inspect
 import signal
 from pathlib import Path
 
@@ -26,6 +28,14 @@ def pytest_collection_modifyitems(config, items):
         own = test._hypothesis_internal_use_settings
         if own.max_examples < 40 * MORE:  # a test with parameters is here several times
             test._hypothesis_internal_use_settings = settings(own, max_examples=MORE * own.max_examples)
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
 
 
 @pytest.fixture(autouse=True)
