@@ -50,6 +50,20 @@ def blocks(draw, max_rounds=6, width=2, max_rows=4):
     return [rng.normal(size=(n, width)) for n in sizes]
 
 
+def queries(rng, rounds=6):
+    """Rounds for `losses.Documents`: queries of 1 to 5 documents."""
+    sizes = rng.integers(1, 6, rounds)
+    return [rng.normal(size=(n, 2)) for n in sizes], [tuple(rng.integers(0, 3, n).tolist()) for n in sizes]
+
+
+def sentences(rng, rounds=5):
+    """Rounds for `losses.DependencyTree`: sentences of 1 to 3 tokens, a row for each arc."""
+    trees = {n: naive.trees(n) for n in (1, 2, 3)}
+    sizes = rng.integers(1, 4, rounds)
+    ys = [trees[n][rng.integers(len(trees[n]))] for n in sizes]
+    return [rng.normal(size=(n * n, 2)) for n in sizes], ys
+
+
 def small_losses():
     """Losses whose outputs can be listed."""
     return st.one_of(

@@ -5,10 +5,11 @@ import pickle
 import naive
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import queries
 
-from oskaar import OSKAAR, SALAMI, BatchILE, checks, features, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay
 
 GRADES = st.one_of(st.integers(0, 3).map(float), st.floats(0, 4))
 
@@ -120,11 +121,6 @@ BAD = {
 }
 
 
-def queries(rng, rounds=6):
-    sizes = rng.integers(1, 6, rounds)
-    return [rng.normal(size=(n, 2)) for n in sizes], [tuple(rng.integers(0, 3, n).tolist()) for n in sizes]
-
-
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])
 @pytest.mark.parametrize("name", BAD)
 def test_a_refused_query_leaves_no_trace(make, name, rng):
@@ -169,71 +165,6 @@ def test_settings(settings, message):
 def test_what_is_no_ranking(z):
     with pytest.raises(ValueError, match=r"must hold each of 0\.\.2 once"):
         losses.Documents()(z, (1, 0, 2))
-
-
-@given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0]))
-@example(3, 1.0)
-def test_oskaar_is_block_kaar(seed, lam):
-    """Estimates of every query against the literal definition, and the regret below its bound."""
-    xs, ys = queries(np.random.default_rng(seed))
-    loss = losses.Documents(k=3)
-    learner = OSKAAR(loss, kernels.Gaussian(), lam=lam)
-    Phi = [loss.embed(y) for y in ys]
-    for x, y, g in zip(xs, ys, naive.oskaar(naive.gaussian, xs, Phi, lam), strict=True):
-        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
-        learner.learn_one(x, y)
-    assert learner.space.c_delta == loss.radius(max(map(len, ys)))
-    assert learner.regret <= learner.regret_bound() + 1e-9
-
-
-@pytest.mark.parametrize("shifted", [False, True])
-def test_salami_is_the_naive_mixture(shifted, rng):
-    xs, ys = queries(rng, rounds=8)
-    loss, ends, X = losses.Documents(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
-    K = naive.gram(naive.gaussian, X, X)
-    Phi = np.vstack([loss.embed(y) for y in ys])
-    G = naive.salami([K], Phi, ends, [0.5], 0.5, not shifted, shifted)[0]
-    result = replay(SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, shifted=shifted), xs, ys)
-    np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
-
-
-@pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("mapped", [False, True], ids=["kernel", "features"])
-def test_salami_with_geometric_restarts(mapped, shifted, rng):
-    """A restart at s lives for 4 times the largest power of 2 in s; queries of one and of many documents."""
-    xs, ys = queries(rng, rounds=30 if mapped else 22)
-    for t, n in ((7, 140), (20, 70)) if mapped else ((7, 20), (20, 9)):  # on features, 140 are hedged there
-        xs[t], ys[t] = rng.normal(size=(n, 2)), tuple(rng.integers(0, 3, n).tolist())
-    loss, ends, X = losses.Documents(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
-    K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
-    given = {"features": features.LinearMap(2)} if mapped else {"kernel": kernels.Gaussian()}
-    lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
-    Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
-    G = naive.salami([K], Phi, ends, lams, 0.5, not shifted, shifted, lives=lives)[0]
-    slow, fast = (SALAMI(loss, lam=lams, eta=0.5, restarts="geometric", shifted=shifted, **given) for _ in range(2))
-    np.testing.assert_allclose(np.vstack(replay(fast, xs, ys).estimates), G, atol=1e-8)
-    for x, y, end in zip(xs, ys, ends, strict=True):
-        np.testing.assert_allclose(slow.estimate(x), G[end - len(x) : end], atol=1e-8)
-        slow.learn_one(x, y)
-
-
-@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
-def test_learners(make, rng):
-    """predict changes nothing, learn_many is the loop bit for bit, replay pays what the loop pays."""
-    xs, ys = queries(rng, rounds=20)
-    checks.check_learner(make(losses.Documents(k=2), kernels.Gaussian() + 1.0), xs, ys)
-
-
-def test_batch(rng):
-    xs, ys = queries(rng, rounds=20)
-    loss = losses.Documents()
-    model = BatchILE(loss, kernels.Gaussian(), lam=0.01).fit(xs, ys)
-    X, Phi = np.vstack(xs), np.vstack([loss.embed(y) for y in ys])
-    expected = naive.batch_ile(naive.gaussian, X, Phi, 0.01, xs[0])
-    np.testing.assert_allclose(model.estimate(xs[0]), expected, atol=1e-8)
-    assert model.predict(xs) == [loss.decode(model.estimate(x)) for x in xs]
-    with pytest.raises(ValueError, match="for document 1"):
-        model.fit(xs[:1], [(0, -1.0)])
 
 
 def test_relevance_is_learned(rng):

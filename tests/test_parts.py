@@ -5,12 +5,12 @@ import pickle
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from strategies import blocks, few, lams
+from strategies import blocks, few, lams, queries, sentences
 
-from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, checks, kernels, losses, replay
+from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, checks, features, kernels, losses, replay
 from oskaar.losses import Loss
 from oskaar.losses.base import first_best
 
@@ -228,6 +228,90 @@ def test_a_refused_label_leaves_a_baseline_as_it_was():
         with pytest.raises(ValueError, match="unknown symbol"):
             rival.learn_one([[0.0], [0.0]], ["a", "z"])
         assert pickle.dumps(rival) == before
+
+
+# ------------------------------------------------------------------ rounds whose size decides how hard they are
+
+SIZED = {"documents": (losses.Documents(k=3), queries), "trees": (losses.DependencyTree(), sentences)}
+sized = pytest.mark.parametrize("kind", SIZED)
+
+
+@given(st.sampled_from(sorted(SIZED)), st.integers(0, 10**6), st.sampled_from([0.1, 1.0]))
+@example("documents", 3, 1.0)
+def test_oskaar_is_block_kaar(kind, seed, lam):
+    """Estimates of every round against the literal definition, and the regret below its bound."""
+    loss, make = SIZED[kind]
+    xs, ys = make(np.random.default_rng(seed))
+    learner = OSKAAR(loss, kernels.Gaussian(), lam=lam)
+    Phi = [loss.embed(y) for y in ys]
+    for x, y, g in zip(xs, ys, naive.oskaar(naive.gaussian, xs, Phi, lam), strict=True):
+        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
+        learner.learn_one(x, y)
+    assert learner.space.c_delta == loss.radius(max(map(len, ys)))
+    assert learner.regret <= learner.regret_bound() + 1e-9
+
+
+@sized
+@pytest.mark.parametrize("shifted", [False, True])
+def test_salami_is_the_naive_mixture(kind, shifted, rng):
+    loss, make = SIZED[kind]
+    xs, ys = make(rng, rounds=8)
+    ends, X = np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
+    K = naive.gram(naive.gaussian, X, X)
+    Phi = np.vstack([loss.embed(y) for y in ys])
+    G = naive.salami([K], Phi, ends, [0.5], 0.5, not shifted, shifted)[0]
+    result = replay(SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, shifted=shifted), xs, ys)
+    np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
+
+
+@sized
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("mapped", [False, True], ids=["kernel", "features"])
+def test_salami_with_geometric_restarts(kind, mapped, shifted, rng):
+    """A restart at s lives for 4 times the largest power of 2 in s; some rounds are long, up to 140 rows."""
+    loss, make = SIZED[kind]
+    if kind == "documents":
+        xs, ys = make(rng, rounds=30 if mapped else 22)
+        for t, n in ((7, 140), (20, 70)) if mapped else ((7, 20), (20, 9)):  # on features, 140 are hedged there
+            xs[t], ys[t] = rng.normal(size=(n, 2)), tuple(rng.integers(0, 3, n).tolist())
+    else:
+        xs, ys = make(rng, rounds=20 if mapped else 10)
+        for t, n in ((6, 11), (13, 10), (14, 5)) if mapped else ((3, 5), (7, 4), (8, 4)):
+            xs[t], ys[t] = rng.normal(size=(n * n, 2)), tuple(range(n))
+    ends, X = np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
+    K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
+    given = {"features": features.LinearMap(2)} if mapped else {"kernel": kernels.Gaussian()}
+    lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
+    Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
+    G = naive.salami([K], Phi, ends, lams, 0.5, not shifted, shifted, lives=lives)[0]
+    slow, fast = (SALAMI(loss, lam=lams, eta=0.5, restarts="geometric", shifted=shifted, **given) for _ in range(2))
+    np.testing.assert_allclose(np.vstack(replay(fast, xs, ys).estimates), G, atol=1e-8)
+    for x, y, end in zip(xs, ys, ends, strict=True):
+        np.testing.assert_allclose(slow.estimate(x), G[end - len(x) : end], atol=1e-8)
+        slow.learn_one(x, y)
+
+
+@sized
+@pytest.mark.parametrize("learner", [OSKAAR, SALAMI])
+def test_contract_of_learners(kind, learner, rng):
+    """predict changes nothing, learn_many is the loop bit for bit, replay pays what the loop pays."""
+    loss, make = SIZED[kind]
+    checks.check_learner(learner(loss, KERNEL), *make(rng, rounds=16))
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad", "message"), [("documents", (0, -1.0), "for document 1"), ("trees", (0, 3, 2), "cycle")]
+)
+def test_batch_of_sizes(kind, bad, message, rng):
+    loss, make = SIZED[kind]
+    xs, ys = make(rng, rounds=15)
+    model = BatchILE(loss, kernels.Gaussian(), lam=0.01).fit(xs, ys)
+    X, Phi = np.vstack(xs), np.vstack([loss.embed(y) for y in ys])
+    expected = naive.batch_ile(naive.gaussian, X, Phi, 0.01, xs[-1])
+    np.testing.assert_allclose(model.estimate(xs[-1]), expected, atol=1e-8)
+    assert model.predict(xs) == [loss.decode(model.estimate(x)) for x in xs]
+    with pytest.raises(ValueError, match=message):
+        model.fit(xs[:1], [bad])
 
 
 # ------------------------------------------------------------------ check_loss on parts of one's own

@@ -245,15 +245,14 @@ async def test_a_full_disk(tmp_path):
         assert await model(service.streams["s"]) == learner.to_bytes()
 
 
-def test_a_full_file_system(tmp_path):
+async def test_a_full_file_system(tmp_path):
     """A small tmpfs, where the tests may mount one."""
     folder = tmp_path / "small"
     folder.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True)
     if made.returncode:
         pytest.skip("this user cannot mount a file system")
-
-    async def run():
+    try:
         async with running(folder, crash=True) as service:
             stream, _ = await service.create("s", SPEC)
             (folder / "ballast").write_bytes(b"0" * 300_000)
@@ -271,9 +270,6 @@ def test_a_full_file_system(tmp_path):
             learner = make_learner(SPEC)
             learner.learn_many([X[i] for i in accepted] + [X[0]], [Y[i] for i in accepted] + ["a"])
             assert await model(service.streams["s"]) == learner.to_bytes()
-
-    try:
-        asyncio.run(run())
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
@@ -401,23 +397,16 @@ async def test_a_damaged_log_is_named(tmp_path, statement, message):
         assert await model(other) == local(10).to_bytes()
 
 
-def test_damaged_files_are_named(tmp_path):
-    async def run():
-        async with running(tmp_path) as service:
-            await learned(service, 10)
-
-    asyncio.run(run())
+async def test_damaged_files_are_named(tmp_path):
+    async with running(tmp_path) as service:
+        await learned(service, 10)
     (checkpoint,) = (tmp_path / "checkpoints").iterdir()
     content = bytearray(checkpoint.read_bytes())
     content[len(content) // 2] ^= 1
     checkpoint.write_bytes(content)
-
-    async def again():
-        async with running(tmp_path) as service:
-            with pytest.raises(Unavailable, match=f"checkpoint {checkpoint.name} cannot be read"):
-                await service.streams["s"].loaded()
-
-    asyncio.run(again())
+    async with running(tmp_path) as service:
+        with pytest.raises(Unavailable, match=f"checkpoint {checkpoint.name} cannot be read"):
+            await service.streams["s"].loaded()
     database = tmp_path / "oskaar.db"
     content = bytearray(database.read_bytes())
     content[100:4000] = os.urandom(3900)
@@ -434,15 +423,11 @@ def frames(wal):
     return list(range(32, len(wal), 24 + 4096))
 
 
-def test_a_damaged_write_ahead_log_is_named(tmp_path, capsys):
+async def test_a_damaged_write_ahead_log_is_named(tmp_path, capsys):
     """SQLite takes damage for the end of the log, and would leave out all that follows without a word."""
-
-    async def run():
-        async with running(tmp_path / "data") as service:
-            await learned(service, 10)
-            shutil.copytree(tmp_path / "data", tmp_path / "crashed")  # as a kill would leave it
-
-    asyncio.run(run())
+    async with running(tmp_path / "data") as service:
+        await learned(service, 10)
+        shutil.copytree(tmp_path / "data", tmp_path / "crashed")  # as a kill would leave it
     whole = (tmp_path / "crashed" / "oskaar.db-wal").read_bytes()
     starts = frames(whole)
     assert len(starts) > 20
@@ -469,11 +454,11 @@ def test_a_damaged_write_ahead_log_is_named(tmp_path, capsys):
         async with running(store(content)) as service:
             return await service.streams["s"].do(lambda core: core.seq)
 
-    assert asyncio.run(rounds(whole)) == 20
-    assert asyncio.run(rounds(whole[:middle])) in range(5, 15)  # what the message says: cut it there
-    assert asyncio.run(rounds(whole[: starts[-1] + 100])) == 19  # killed in the middle of a write
+    assert await rounds(whole) == 20
+    assert await rounds(whole[:middle]) in range(5, 15)  # what the message says: cut it there
+    assert await rounds(whole[: starts[-1] + 100]) == 19  # killed in the middle of a write
     assert "not whole" not in capsys.readouterr().err
-    assert asyncio.run(rounds(flipped(starts[-1] + 50))) == 19  # which may be a loss of power: said, and gone on
+    assert await rounds(flipped(starts[-1] + 50)) == 19  # which may be a loss of power: said, and gone on
     assert "the last commit in the write-ahead log is not whole" in capsys.readouterr().err
 
 
@@ -530,16 +515,13 @@ async def test_an_older_store_is_brought_up_to_date(tmp_path, capsys):
     assert "older version" not in capsys.readouterr().err
 
 
-def test_a_backup_of_a_running_service(tmp_path):
-    async def run():
-        async with running(tmp_path / "data", pace=Pace(rounds=20, share=0)) as service:
-            stream = await learned(service, 35)
-            await asyncio.to_thread(back_up, str(tmp_path / "data"), str(tmp_path / "copy"))
-            await send(stream, op("learn", x=X[0], y="a"))
-        async with running(tmp_path / "copy") as service:
-            assert await model(service.streams["s"]) == local(35).to_bytes()
-
-    asyncio.run(run())
+async def test_a_backup_of_a_running_service(tmp_path):
+    async with running(tmp_path / "data", pace=Pace(rounds=20, share=0)) as service:
+        stream = await learned(service, 35)
+        await asyncio.to_thread(back_up, str(tmp_path / "data"), str(tmp_path / "copy"))
+        await send(stream, op("learn", x=X[0], y="a"))
+    async with running(tmp_path / "copy") as service:
+        assert await model(service.streams["s"]) == local(35).to_bytes()
     with pytest.raises(ValueError, match="needs a new folder"):
         back_up(str(tmp_path / "data"), str(tmp_path / "copy"))
     with pytest.raises(ValueError, match="no folder of oskaar serve"):

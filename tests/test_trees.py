@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import sentences
 
-from oskaar import OSKAAR, SALAMI, BatchILE, checks, features, kernels, losses, replay, streams
+from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, streams
 from oskaar.losses.arborescence import best_tree
 
 TREES = {n: naive.trees(n) for n in range(1, 6)}
@@ -160,12 +161,6 @@ BAD = {
 }
 
 
-def sentences(rng, rounds=5, longest=3):
-    sizes = rng.integers(1, longest + 1, rounds)
-    ys = [TREES[n][rng.integers(len(TREES[n]))] for n in sizes]
-    return [rng.normal(size=(n * n, 2)) for n in sizes], ys
-
-
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])
 @pytest.mark.parametrize("name", BAD)
 def test_a_refused_sentence_leaves_no_trace(make, name, rng):
@@ -199,70 +194,6 @@ def test_heads_as_users_write_them():
         assert all(type(h) is int for h in loss.check(y))
     with pytest.raises(ValueError, match="as many heads"):
         loss((0,), (0, 1))
-
-
-@given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0]))
-def test_oskaar_is_block_kaar(seed, lam):
-    """Estimates of every sentence against the literal definition, and the regret below its bound."""
-    xs, ys = sentences(np.random.default_rng(seed))
-    loss = losses.DependencyTree()
-    learner = OSKAAR(loss, kernels.Gaussian(), lam=lam)
-    Phi = [loss.embed(y) for y in ys]
-    for x, y, g in zip(xs, ys, naive.oskaar(naive.gaussian, xs, Phi, lam), strict=True):
-        np.testing.assert_allclose(learner.estimate(x), g, atol=1e-8)
-        learner.learn_one(x, y)
-    assert learner.space.c_delta == pytest.approx(np.sqrt(max(map(len, ys)) - 1))
-    assert learner.regret <= learner.regret_bound() + 1e-9
-
-
-@pytest.mark.parametrize("shifted", [False, True])
-def test_salami_is_the_naive_mixture(shifted, rng):
-    xs, ys = sentences(rng, rounds=7)
-    loss, ends, X = losses.DependencyTree(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
-    K = naive.gram(naive.gaussian, X, X)
-    Phi = np.vstack([loss.embed(y) for y in ys])
-    G = naive.salami([K], Phi, ends, [0.5], 0.5, not shifted, shifted)[0]
-    result = replay(SALAMI(loss, kernels.Gaussian(), 0.5, eta=0.5, shifted=shifted), xs, ys)
-    np.testing.assert_allclose(np.vstack(result.estimates), G, atol=1e-9)
-
-
-@pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("mapped", [False, True], ids=["kernel", "features"])
-def test_salami_with_geometric_restarts(mapped, shifted, rng):
-    """A restart at s lives for 4 times the largest power of 2 in s; on features sentences of up to 121 arcs."""
-    xs, ys = sentences(rng, rounds=20 if mapped else 10)
-    for t, n in ((6, 11), (13, 10), (14, 5)) if mapped else ((3, 5), (7, 4), (8, 4)):
-        xs[t], ys[t] = rng.normal(size=(n * n, 2)), tuple(range(n))
-    loss, ends, X = losses.DependencyTree(), np.cumsum([len(x) for x in xs]).tolist(), np.vstack(xs)
-    K = X @ X.T + 1 if mapped else naive.gram(naive.gaussian, X, X)
-    given = {"features": features.LinearMap(2)} if mapped else {"kernel": kernels.Gaussian()}
-    lives = lambda s, t: s == 0 or t - s < 4 * ((s + 1) & -(s + 1))  # noqa: E731
-    Phi, lams = np.vstack([loss.embed(y) for y in ys]), [0.5, 3.0]
-    G = naive.salami([K], Phi, ends, lams, 0.5, not shifted, shifted, lives=lives)[0]
-    slow, fast = (SALAMI(loss, lam=lams, eta=0.5, restarts="geometric", shifted=shifted, **given) for _ in range(2))
-    np.testing.assert_allclose(np.vstack(replay(fast, xs, ys).estimates), G, atol=1e-8)
-    for x, y, end in zip(xs, ys, ends, strict=True):
-        np.testing.assert_allclose(slow.estimate(x), G[end - len(x) : end], atol=1e-8)
-        slow.learn_one(x, y)
-
-
-@pytest.mark.parametrize("make", [OSKAAR, SALAMI])
-def test_learners(make, rng):
-    """predict changes nothing, learn_many is the loop bit for bit, replay pays what the loop pays."""
-    xs, ys = sentences(rng, rounds=12)
-    checks.check_learner(make(losses.DependencyTree(), kernels.Gaussian() + 1.0), xs, ys)
-
-
-def test_batch(rng):
-    xs, ys = sentences(rng, rounds=10)
-    loss = losses.DependencyTree()
-    model = BatchILE(loss, kernels.Gaussian(), lam=0.01).fit(xs, ys)
-    X, Phi = np.vstack(xs), np.vstack([loss.embed(y) for y in ys])
-    expected = naive.batch_ile(naive.gaussian, X, Phi, 0.01, xs[-1])
-    np.testing.assert_allclose(model.estimate(xs[-1]), expected, atol=1e-8)
-    assert model.predict(xs) == [loss.decode(model.estimate(x)) for x in xs]
-    with pytest.raises(ValueError, match="cycle"):
-        model.fit(xs[:1], [(0, 3, 2)])
 
 
 def test_attachment_is_learned(rng):
