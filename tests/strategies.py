@@ -50,6 +50,14 @@ def blocks(draw, max_rounds=6, width=2, max_rows=4):
     return [rng.normal(size=(n, width)) for n in sizes]
 
 
+def space_of(loss, labels):
+    """What a learner knows of a loss after some labels, which are checked."""
+    space = loss.space()
+    for y in labels:
+        space = space.extended(y)
+    return space
+
+
 def queries(rng, rounds=6):
     """Rounds for `losses.Documents`: queries of 1 to 5 documents."""
     sizes = rng.integers(1, 6, rounds)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import space_of
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
@@ -41,9 +42,7 @@ def test_an_expected_phi_says_the_probabilities(kind, data):
     """Of g = sum_y P(y) phi(y) they are P itself, or the sum of P(y) over the sets y that hold a tag."""
     loss, labels = KINDS[kind]
     P = data.draw(weights_of(len(labels)))
-    space = loss.space()
-    for y in labels:
-        space = space.extended(loss.check(y))
+    space = space_of(loss, map(loss.check, labels))
     G = (P @ space.embed_many([loss.check(y) for y in labels]))[None]
     found = space.probabilities(G)
     for name, p in zip(found.names, found.P[0]):

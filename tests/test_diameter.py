@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from saved import LABELS, PARTS
-from strategies import cost_matrices, labels_of, small_losses
+from strategies import cost_matrices, labels_of, small_losses, space_of
 
 from oskaar import OSKAAR, checks, losses
 from oskaar.losses import fscore_bounds
@@ -95,9 +95,7 @@ def test_where_outputs_cannot_be_listed_the_extremes_attain_it(name):
     Phi = np.array(
         [np.atleast_2d(loss.embed(y)).ravel() / (len(loss.embed(y)) ** 0.5 if loss.parts else 1) for y in ys]
     )
-    space = loss.space()
-    for y in ys:
-        space = space.extended(y)
+    space = space_of(loss, ys)
     assert space.diameter == pytest.approx(spread(D, Phi), rel=1e-6)
 
 
@@ -212,9 +210,7 @@ def test_a_label_kernel_need_not_tell_what_all_candidates_have_in_common():
         lambda z, y: level[y] + float(np.dot(psi[z], codes[y])),
         label_kernel=lambda y, v: float(np.dot(codes[y], codes[v])),
     )
-    space = loss.space()
-    for y in codes:
-        space = space.extended(y)
+    space = space_of(loss, codes)
     expected = max(math.dist(u, v) for u in psi.values() for v in psi.values())
     assert space.diameter == pytest.approx(expected)
     assert expected / 2 <= space.c_delta + 1e-9 <= 1.1 * expected

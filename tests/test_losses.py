@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from strategies import labels_of, small_losses
+from strategies import labels_of, small_losses, space_of
 
 from oskaar import checks, losses
 
@@ -214,9 +214,7 @@ def test_loss_trick_is_enumeration(labels, kind, seed):
         "proposed": lambda y: [y, y + "a"],
     }[kind]
     loss = losses.LossTrick(edit, candidates=candidates)
-    space = loss.space()
-    for y in labels:
-        space = space.extended(y)
+    space = space_of(loss, labels)
     known = {"seen": labels, "proposed": [z for y in labels for z in (y, y + "a")]}.get(kind, pool)
     weights = np.random.default_rng(seed).normal(size=len(labels))
     g = weights @ space.embed_many(labels)
@@ -238,9 +236,7 @@ def test_loss_trick_contract():
 
 def test_label_kernel_gives_the_norms(rng):
     loss = losses.LossTrick(lambda z, y: (z - y) ** 2, label_kernel=lambda y, v: np.exp(-((y - v) ** 2)))
-    space = loss.space()
-    for y in (0.0, 1.0, 0.5, 1.0):
-        space = space.extended(y)
+    space = space_of(loss, (0.0, 1.0, 0.5, 1.0))
     V = rng.normal(size=(5, 3))
     Q = np.exp(-(np.subtract.outer([0, 1, 0.5], [0, 1, 0.5]) ** 2))
     np.testing.assert_allclose(space.squared_norms(V), [v @ Q @ v for v in V])

@@ -9,17 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from strategies import space_of
 
 from oskaar import OSKAAR, losses
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def space_of(loss, labels):
-    space = loss.space()
-    for y in labels:
-        space = space.extended(y)
-    return space
 
 
 def points(rng, count, dim, spread=1.0):
@@ -182,9 +176,7 @@ def test_the_search_on_a_sphere_is_not_exact():
     Y /= np.linalg.norm(Y, axis=1, keepdims=True)
     g = np.array([0.881, 0.101, -0.771, 1.064, 0.529, -0.193, 0.919, -1.122, 0.194, 0.766, -1.641])
     loss = losses.SphereGeodesic(3)
-    space = loss.space()
-    for y in Y:
-        space = space.extended(loss.check(y))
+    space = space_of(loss, map(loss.check, Y))
     i = np.arange(20_000) + 0.5  # a spiral that covers the sphere
     height, turn = 1 - i / 10_000, np.pi * (1 + 5**0.5) * i
     grid = np.column_stack([*(np.sqrt(1 - height**2) * (np.cos(turn), np.sin(turn))), height])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm, logm
 from scipy.optimize import minimize
-from strategies import few
+from strategies import few, space_of
 
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, checks, losses, replay
 
@@ -66,13 +66,6 @@ FAMILIES = {
 
 def named(every=1):
     return pytest.mark.parametrize("name", few(FAMILIES, every))
-
-
-def space_of(loss, labels):
-    space = loss.space()
-    for y in labels:
-        space = space.extended(y)
-    return space
 
 
 def drawn(name, seed, count):

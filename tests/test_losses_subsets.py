@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import space_of
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
 from oskaar.losses import fscore
@@ -98,9 +99,7 @@ def test_jaccard_codes_have_the_stated_geometry():
     J = np.array([[1 - naive.jaccard(z, y) for y in sets] for z in sets])
     Phi = loss.embed_many(sets)
     np.testing.assert_allclose(Phi @ Phi.T, (J - 1 / 5) / (4 / 5), atol=1e-12)
-    space = loss.space()
-    for y in sets[::-1]:
-        space = space.extended(y)
+    space = space_of(loss, sets[::-1])
     V = np.random.default_rng(0).normal(size=(6, 16))
     np.testing.assert_allclose(space.squared_norms(V), (space.full(V) ** 2).sum(axis=1), atol=1e-12)
     assert space.decode_many(V) == loss.decode_many(space.full(V))
@@ -113,9 +112,7 @@ def test_jaccard_of_many_labels_beats_every_set_seen(seed, limits):
     rng = np.random.default_rng(seed)
     loss = losses.Jaccard(14, at_least=limits[0], at_most=limits[1])
     ys = [frozenset(rng.choice(14, size=rng.integers(0, 6), replace=False).tolist()) for _ in range(8)]
-    space = loss.space()
-    for y in ys:
-        space = space.extended(y)
+    space = space_of(loss, ys)
     weights = rng.normal(size=8)
     z = space.decode_many((weights @ space.embed_many(ys))[None, :])[0]
     assert limits[0] <= len(z) <= limits[1]

@@ -8,19 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import space_of
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, losses, replay
 from oskaar.losses import transport
 
 SEEDS = st.integers(0, 2**32 - 1)
 COSTS = np.array([[0.0, 1.0, 4.0, 2.0], [1.0, 0.0, 3.0, 2.0], [5.0, 3.0, 0.0, 1.0], [2.0, 2.0, 1.0, 0.0]])
-
-
-def space_of(loss, labels):
-    space = loss.space()
-    for y in labels:
-        space = space.extended(y)
-    return space
 
 
 def drawn(rng, count, n, coarse=False):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import few
+from strategies import few, space_of
 
 from oskaar import OSKAAR, SALAMI, Ensemble, checks, kernels, losses, replay
 
@@ -99,9 +99,7 @@ def test_geometry_is_that_of_the_loss(kind, data):
     loss = make()
     labels = data.draw(st.lists(ys, min_size=2, max_size=5))
     weights = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=len(labels), max_size=len(labels))))
-    space = loss.space()
-    for y in labels:
-        space = space.extended(loss.check(y))
+    space = space_of(loss, map(loss.check, labels))
     g = weights @ space.embed_many(labels)
     size = np.sqrt(space.squared_norms(g[None])[0])
     answers = known(kind, labels)

@@ -2,7 +2,7 @@ r"""Sets of labels without a short embedding: the Jaccard distance."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -45,14 +45,7 @@ class Jaccard(SubsetLoss):
     (0.667, 0.0, [1, 3])
     """
 
-    def __init__(
-        self,
-        n_labels: int | Iterable[Hashable] | None = None,
-        at_least: int = 0,
-        at_most: int | None = None,
-        separator: str | None = None,
-    ) -> None:
-        super().__init__(n_labels, at_least, at_most, separator)
+    def _measure(self) -> None:
         self.every = 0 < self.n_labels <= _EXACT
         self.p = 2**self.n_labels if self.every else 0
         self.tau = 1 / (self.n_labels + 1)

@@ -53,10 +53,14 @@ class SubsetLoss(Loss):
             raise TypeError(f"separator must be a text such as ';', got {separator!r}.")
         if self.names is None:
             self._open_limits(at_least, at_most)
-            return
-        most = self.n_labels if at_most is None else at_most
-        self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
-        self.at_least = require_whole("at_least", at_least, 0, self.at_most, " (at_most)")
+        else:
+            most = self.n_labels if at_most is None else at_most
+            self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
+            self.at_least = require_whole("at_least", at_least, 0, self.at_most, " (at_most)")
+        self._measure()
+
+    def _measure(self) -> None:
+        """What a loss without settings of its own sets once labels and limits are known: p, c_delta."""
 
     def _open_limits(self, at_least: int, at_most: int | None) -> None:
         if at_least:
@@ -245,14 +249,7 @@ class SubsetHamming(SubsetLoss):
     [3]
     """
 
-    def __init__(
-        self,
-        n_labels: int | Iterable[Hashable] | None = None,
-        at_least: int = 0,
-        at_most: int | None = None,
-        separator: str | None = None,
-    ) -> None:
-        super().__init__(n_labels, at_least, at_most, separator)
+    def _measure(self) -> None:
         k = self.p = self.n_labels
         if self.names is None:
             self.c_delta = np.inf
