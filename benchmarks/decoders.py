@@ -20,13 +20,23 @@ def literal_f1(loss, g):
     return found
 
 
+def seen_by(loss, ys):
+    space = loss.space()
+    for y in ys:
+        space = space.extended(loss.check(y))
+    return space
+
+
+def many_and_alone(space, G):
+    """Seconds for all vectors at once, and one after the other."""
+    return best_of(lambda: space.decode_many(G), lambda: [space.decode_many(g[None, :]) for g in G], repeats=3)
+
+
 def thousand(rng):
     """F1 on 1000 labels: a learner's vector (20 sizes seen), and a dense one with all 1000001 coordinates."""
     loss = losses.F1(1000)
     ys = [frozenset(rng.choice(1000, size=rng.integers(1, 21), replace=False).tolist()) for _ in range(500)]
-    space = loss.space()
-    for y in ys:
-        space = space.extended(y)
+    space = seen_by(loss, ys)
     g = rng.normal(size=(1, 500)) @ space.embed_many(ys) / 20
     dense = rng.normal(size=loss.p)
     seen, full = best_of(lambda: space.decode_many(g), lambda: loss.decode(dense), repeats=5)
@@ -41,11 +51,7 @@ def searched(rng):
         while space.p < 200:
             space = space.extended(frozenset(rng.choice(k, size=rng.integers(1, 8), replace=False).tolist()))
         G = rng.normal(size=(50, space.p))
-        many, loop = best_of(
-            lambda: space.decode_many(G),  # noqa: B023
-            lambda: [space.decode_many(g[None, :]) for g in G],  # noqa: B023
-            repeats=3,
-        )
+        many, loop = many_and_alone(space, G)
         print(
             f"     Jaccard, {k} labels, 200 sets seen: {1e3 * many / 50:.2f} ms a vector, {1e3 * loop / 50:.2f} alone"
         )
@@ -61,15 +67,9 @@ def transported(rng):
         (losses.OrderedWasserstein(8), shares),
         (losses.TotalVariation(8), shares),
     ):
-        space = loss.space()
-        for y in ys:
-            space = space.extended(loss.check(y))
+        space = seen_by(loss, ys)
         G = rng.normal(size=(100, space.p))
-        many, loop = best_of(
-            lambda: space.decode_many(G),  # noqa: B023
-            lambda: [space.decode_many(g[None, :]) for g in G],  # noqa: B023
-            repeats=3,
-        )
+        many, loop = many_and_alone(space, G)
         print(
             f"     {loss!r}, 200 labels seen: {1e3 * many / 100:.2f} ms a vector, one at a time over decode_many "
             f"{loop / many:.1f}"
@@ -80,9 +80,7 @@ def main():
     rng = np.random.default_rng(0)
     loss = losses.F1(100)
     ys = [frozenset(rng.choice(100, size=rng.integers(1, 8), replace=False).tolist()) for _ in range(200)]
-    space = loss.space()
-    for y in ys:
-        space = space.extended(y)
+    space = seen_by(loss, ys)
     G = rng.normal(size=(2000, 200)) @ space.embed_many(ys) / 20
     few = G[:200]
     many, loop, literal = best_of(

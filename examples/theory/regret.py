@@ -44,48 +44,43 @@ def noisy(axes, lengths, seeds):
 
 def abrupt(axes, lengths, seeds):
     """Three abrupt changes, labels certain in between, lam = sqrt(T / V_0)."""
-    progress("three abrupt changes")
-    loss = losses.ZeroOne(4)
-    found = {name: np.zeros((seeds, len(lengths))) for name in ("SALAMI", "OSKAAR", "OSKAAR, true restarts")}
-    bounds = np.zeros((seeds, len(lengths)))
-    for i, T in enumerate(lengths):
-        for s in range(seeds):
-            stream = streams.drifting(loss, T, sites=15, changes=3, seed=s)
-            lam = theory.abrupt_lam(T, stream.V_0)
-            found["SALAMI"][s, i] = risk(stream, run(SALAMI(loss, stream.kernel, lam, eta=1 / 8), stream).predictions)
-            found["OSKAAR"][s, i] = risk(stream, run(OSKAAR(loss, stream.kernel, lam), stream).predictions)
-            found["OSKAAR, true restarts"][s, i] = risk(stream, restarted(stream, lam, [1, *stream.changes]))
-            kappa, norm = stream.kernel.kappa, stream.norms.max()
-            bounds[s, i] = theory.salami_abrupt_bound(T, loss.c_delta, kappa, stream.V_0, norm)
-        progress(f"  T = {T}")
-    for (name, values), color, marker in zip(found.items(), (BLUE, RED, GREEN), "os^", strict=True):
-        curve(axes, lengths, values, name, color, marker)
-    bound(axes, lengths, bounds.mean(axis=0), "Theorem 3")
-    finish(axes, lengths, "three abrupt changes (paper: 0.75)", "cumulative excess risk")
+
+    def settled(T, stream, kappa, norm):
+        bound = theory.salami_abrupt_bound(T, stream.loss.c_delta, kappa, stream.V_0, norm)
+        return theory.abrupt_lam(T, stream.V_0), [1, *stream.changes], bound
+
+    moving(axes, lengths, seeds, "three abrupt changes", 0.75, "true restarts", settled, changes=3)
 
 
 def drift(axes, lengths, seeds):
     """A walk from one law through two others: V_G is the same for all lengths. lam and m as prescribed."""
-    progress("continuous drift")
+
+    def settled(T, stream, kappa, norm):
+        m = theory.drift_pieces(T, stream.V_G, kappa)
+        bound = theory.salami_drift_bound(T, stream.loss.c_delta, kappa, stream.V_G, norm)
+        return theory.drift_lam(T, m), theory.pieces(stream.steps.tolist(), m), bound
+
+    moving(axes, lengths, seeds, "continuous drift", 0.83, "m restarts", settled, drift=2.0)
+
+
+def moving(axes, lengths, seeds, title, paper, told, settled, **moves):
+    """SALAMI, OSKAAR, and OSKAAR that is told when to restart; settled: lam, these rounds, and the bound."""
+    progress(title)
     loss = losses.ZeroOne(4)
-    found = {name: np.zeros((seeds, len(lengths))) for name in ("SALAMI", "OSKAAR", "OSKAAR, m restarts")}
+    found = {name: np.zeros((seeds, len(lengths))) for name in ("SALAMI", "OSKAAR", f"OSKAAR, {told}")}
     bounds = np.zeros((seeds, len(lengths)))
     for i, T in enumerate(lengths):
         for s in range(seeds):
-            stream = streams.drifting(loss, T, sites=15, drift=2.0, seed=s)
-            m = theory.drift_pieces(T, stream.V_G, stream.kernel.kappa)
-            lam = theory.drift_lam(T, m)
+            stream = streams.drifting(loss, T, sites=15, seed=s, **moves)
+            lam, starts, bounds[s, i] = settled(T, stream, stream.kernel.kappa, stream.norms.max())
             found["SALAMI"][s, i] = risk(stream, run(SALAMI(loss, stream.kernel, lam, eta=1 / 8), stream).predictions)
             found["OSKAAR"][s, i] = risk(stream, run(OSKAAR(loss, stream.kernel, lam), stream).predictions)
-            pieces = theory.pieces(stream.steps.tolist(), m)
-            found["OSKAAR, m restarts"][s, i] = risk(stream, restarted(stream, lam, pieces))
-            kappa, norm = stream.kernel.kappa, stream.norms.max()
-            bounds[s, i] = theory.salami_drift_bound(T, loss.c_delta, kappa, stream.V_G, norm)
+            found[f"OSKAAR, {told}"][s, i] = risk(stream, restarted(stream, lam, starts))
         progress(f"  T = {T}")
     for (name, values), color, marker in zip(found.items(), (BLUE, RED, GREEN), "os^", strict=True):
         curve(axes, lengths, values, name, color, marker)
     bound(axes, lengths, bounds.mean(axis=0), "Theorem 3")
-    finish(axes, lengths, "continuous drift (paper: 0.83)", "cumulative excess risk")
+    finish(axes, lengths, f"{title} (paper: {paper})", "cumulative excess risk")
 
 
 def adversarial(axes, lengths, seeds):
