@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from river import base
@@ -165,10 +164,6 @@ class MultiLabelClassifier(LearnerWrapper, base.MultiLabelClassifier):
         learns = self.labels is None and getattr(self._inner.loss, "names", None) is None
         new = [name for name in y if name not in self._names] if learns and isinstance(y, dict) else []
         return [*self._names, *new]
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
 
 
 def probabilities(learner: OnlineLearner, x: Any) -> Any:
