@@ -60,7 +60,7 @@ class Documents(SizedLoss):
         normalised: bool = True,
         top_grade: float | None = None,
     ) -> None:
-        k = None if k is None else require_whole("k", k, note=", or None for all places")
+        self.k = None if k is None else require_whole("k", k, note=", or None for all places")
         if gain not in ("exponential", "linear"):
             raise ValueError(f"gain must be 'exponential' or 'linear', got {gain!r}.")
         if top_grade is not None:
@@ -69,7 +69,6 @@ class Documents(SizedLoss):
             raise ValueError(
                 "normalised=False needs top_grade, the largest relevance there is: phi is gain over its gain."
             )
-        self.k = None if k is None else int(k)
         self.gain, self.normalised, self.top_grade = gain, bool(normalised), top_grade
 
     def check(self, y: Any) -> tuple[float, ...]:

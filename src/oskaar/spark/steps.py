@@ -93,7 +93,7 @@ class Step:
             self.state.again = None
             for id, (ticket, asked) in list(self.state.open.items()):
                 if time - asked > stream.timeout:
-                    self._close(id)
+                    del self.state.open[id]
                     if ticket in self.state.learner.open_tickets:
                         self.state.learner.forget(ticket)
         self.state.last = time if self.state.last is None else max(time, self.state.last)
@@ -153,9 +153,6 @@ class Step:
             self.answer[i], self.error[i] = None, self._named(self.stream.columns.told("y", why_of(error)))
             return
         self.loss[i] = learner.total_loss - before
-        self._close(id)
-
-    def _close(self, id: Any) -> None:
         del self.state.open[id]
 
     def _learn_waiting(self) -> None:
