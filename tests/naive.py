@@ -323,7 +323,7 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
     """How many rows the scales in force are of, before each round and after the last.
 
     They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
-    at once up to n = 16, and from n + n / 8 rows on after that, from n + n / 4 rows on with n = exact or more.
+    at once up to n = 16, and from n + n / 8 rows on after that, and with n = exact.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -332,8 +332,7 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
         elif waiting is None and due <= min(rows, last):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
             soon = n <= at_once and n < exact
-            ready = n + n // (4 if n >= exact else 8)
-            of, waiting = (rows, None) if soon or rows >= ready else (of, (rows, ready))
+            of, waiting = (rows, None) if soon or rows >= n + n // 8 else (of, (rows, n + n // 8))
             due = exact if units < 2 * n < exact else 2 * n
         found.append(of)
     return found

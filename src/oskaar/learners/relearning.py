@@ -6,8 +6,8 @@ schema alone is. An ensemble goes over from kernels to features when there are m
 before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
-n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces up
-to n + n / 8 rows, learns those that have come meanwhile, 4 or more at a time, and takes over when there are n + n / 4.
+n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
+half of that time; then it learns the rows that have come meanwhile, 4 or more at a time.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -241,7 +241,7 @@ class Relearning:
             return Advance(after)
         if isinstance(made, Refit):
             rounds = len(self.rounds.ys)
-            underway = Underway(made.inputs, made.estimator, n + n // 4, rounds, space, refits=True, refit=made)
+            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refits=True, refit=made)
             return Advance(later._with(underway=underway), made=underway)
         underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
