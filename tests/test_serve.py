@@ -10,6 +10,7 @@ import oskaar
 from oskaar import OSKAAR, kernels, losses, serve
 from oskaar.serve.specs import make_learner
 from oskaar.serve.store import Store
+from oskaar.serve.values import to_answer
 
 
 @pytest.fixture(scope="module")
@@ -333,3 +334,14 @@ def test_the_access_log_is_json(server, stream):
 def test_too_large_a_body(server, stream):
     status, _, found = server.send("POST", f"{stream}/ask", b" " * (8 * 2**20 + 1))
     assert (status, found["error"]["code"]) == (413, "body")
+
+
+@pytest.mark.parametrize("make", [losses.Absolute, losses.Huber, losses.Pinball, losses.Squared])
+def test_answers_of_vector_losses_come_back_as_arrays(make):
+    """As a learner in this process gives them."""
+    loss = make(2)
+    space = loss.space().extended(loss.check([0.1, 0.2]))
+    z = space.decode_many(np.ones((1, space.p)))[0]
+    again = to_answer(loss, json.loads(json.dumps(z.tolist())))
+    assert type(again) is type(z)
+    np.testing.assert_array_equal(again, z)

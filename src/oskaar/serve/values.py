@@ -58,8 +58,8 @@ def to_answer(loss: Loss, z: Any) -> Any:
 
 
 _ARRAYS = {
-    *("Angles", "Hellinger", "Huber", "LogEuclidean", "OrderedWasserstein", "Pinball", "Rotation", "SimplexL2"),
-    *("Sphere", "SphereGeodesic", "Squared", "TotalVariation", "Wasserstein"),
+    *("Absolute", "Angles", "Hellinger", "Huber", "LogEuclidean", "OrderedWasserstein", "Pinball", "Rotation"),
+    *("SimplexL2", "Sphere", "SphereGeodesic", "Squared", "TotalVariation", "Wasserstein"),
 }
 """Losses whose answers are arrays."""
 
