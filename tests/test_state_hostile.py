@@ -458,11 +458,13 @@ def test_keys_that_take_long_are_refused(kind, monkeypatch):
 @pytest.mark.parametrize("count", [150, pytest.param(5000, marks=pytest.mark.slow)])
 def test_files_at_random(count):
     """Refused, or a learner; in little memory, and none hangs."""
-    lines = hostile("fuzz", str(np.random.default_rng().integers(2**31) if count > 1000 else 7), str(count))
+    seed = str(np.random.default_rng().integers(2**31) if count > 1000 else 7)
+    lines = hostile("fuzz", seed, str(count))
     assert len(lines) == count
     became = {line.split(": ", 1)[1] for line in lines}
     assert "refused" in became
-    assert became <= {"refused", "OSKAAR", "SALAMI"}
+    others = [line for line in lines if line.split(": ", 1)[1] not in ("refused", "OSKAAR", "SALAMI")]
+    assert not others, f"seed {seed}"
 
 
 @pytest.mark.slow
