@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from strategies import few
 
 from oskaar import OSKAAR, SALAMI, Ensemble, MostFrequent, RepeatLast, features, kernels, losses, replay
+from oskaar.arrays import weighted_mean as mixed
 from oskaar.cli import main
-from oskaar.learners.selection import _mean as mixed
 from oskaar.solvers.chunks import TILE, in_turn
 from oskaar.threads import one_thread
 

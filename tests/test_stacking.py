@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oskaar import OSKAAR, Ensemble, kernels, losses, replay
 from oskaar.learners.labels import Labels
-from oskaar.learners.stacking import KEPT, SHRINKAGE, Stacking, Sums, _weights
+from oskaar.learners.stacking import DISCOUNTS, SHRINKAGE, Stacking, Sums, _weights
 
 SPACES = {
     "vectors": (losses.Squared(2), [[0.1, 0.9], [0.7, -0.2], [0.3, 0.3]]),
@@ -55,7 +55,7 @@ def test_weights_are_the_argmin(rounds, experts, seed):
     for r, d in zip(R, D):
         both = np.vstack([r, d])
         sums = sums.after(both @ both.T)
-    for w, kept, shrinkage in zip(_weights([sums])[0], KEPT, SHRINKAGE, strict=True):
+    for w, kept, shrinkage in zip(_weights([sums])[:, 0], DISCOUNTS, SHRINKAGE, strict=True):
         ages = kept ** np.arange(rounds)[::-1]
         mean = (kept**rounds + ages @ (R**2).sum(axis=1)) / (kept**rounds + ages.sum())
         mu = shrinkage * mean + 1e-6 * (ages @ (D**2).sum(axis=(1, 2))) / experts + 1e-12
@@ -71,7 +71,7 @@ def test_sums_go_to_experts_by_name():
     stack, rng = Stacking(["restarts", "a", "b"]), np.random.default_rng(0)
     V = rng.normal(size=(4, 3))
     stack.sums = stack.sums.after(V @ V.T)
-    other = Stacking(["restarts", "b", "c"]).fitted(None, [], (stack.names, stack.sums))
+    other = Stacking(["restarts", "b", "c"]).fitted(None, (stack.names, stack.sums))
     places = [0, 1, 3]
     np.testing.assert_array_equal(
         other.sums.products[:, :3, :3], stack.sums.products[np.ix_(range(2), places, places)]

@@ -13,6 +13,9 @@ Array = NDArray[np.float64]
 Rows = Any
 """n inputs: an (n, d) array, a scipy sparse matrix of n rows, or a list of n objects."""
 
+AT_ONCE = 2**18
+"""Products that `weighted_means` forms at once."""
+
 
 def spans(ends: Any) -> list[tuple[int, int]]:
     """Where each of several consecutive pieces starts and ends.
@@ -92,6 +95,28 @@ def carried(values: Array, before: Any, now: Any) -> Array:
     here[here] = now[place[here]] == before[here]
     found[..., place[here]] = values[..., here]
     return found
+
+
+def weighted_mean(shares: Array, estimates: Array) -> Array:
+    """The mean (rounds, p) of estimates (C, rounds, p) with shares (rounds, C), or (1, C) for all.
+
+    Added up one estimate after the other, so that a coordinate's rounding does not depend on how many there are.
+
+    >>> weighted_mean(np.array([[0.25, 0.75]]), np.array([[[4.0]], [[8.0]]]))
+    array([[7.]])
+    """
+    mean: Array = np.add.reduce(np.multiply(shares.T[:, :, None], estimates, order="C"), axis=0)
+    return mean
+
+
+def weighted_means(weights: Array, members: Array) -> Array:
+    """`weighted_mean` (C, rounds, p) with each of the weights (C, rounds or 1, K) of members (K, rounds, p)."""
+    if len(weights) * members.size > AT_ONCE:
+        return np.stack([weighted_mean(w, members) for w in weights])
+    means: Array = np.add.reduce(
+        np.multiply(weights.transpose(2, 0, 1)[..., None], members[:, None], order="C"), axis=0
+    )
+    return means
 
 
 def fit_columns(G: Array, columns: int) -> Array:

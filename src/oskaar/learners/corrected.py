@@ -59,8 +59,8 @@ class Corrections(Protocol):
     def carried(self, pending: Any) -> Any:
         """What is known after rounds that were observed, for another estimator with the same experts."""
 
-    def fitted(self, rows: Rows, names: list[str], carried: Any) -> Corrections:
-        """The same when the rounds so far had these rows, and the experts are called so."""
+    def fitted(self, rows: Rows, carried: Any) -> Corrections:
+        """The same when the rounds so far had these rows."""
 
     def check_state(self, rounds: int, experts: int) -> None:
         """Refuse corrections from a file that cannot have seen so many rounds, of so many experts."""
@@ -175,7 +175,7 @@ class Corrected(Outer):
         new.inner = self.inner.fitted(restarts, experts, rows, accounts)
         before, carried = accounts.corrections.get(self.corrections.name, (self.accounts, None))
         new.accounts = before
-        new.corrections = self.corrections.fitted(rows, accounts.names, carried)
+        new.corrections = self.corrections.fitted(rows, carried)
         return new
 
     def check_state(self, inputs: Inputs, space: Space, rounds: int) -> None:
@@ -210,7 +210,7 @@ def _errors(inner: Any, labels: Labels) -> Array:
 
 
 def _with_corrections(G: Array, corrections: Array, weights: Array) -> Array:
-    """(1) with weights (rows, C), or (1, C) for all; one after the other is added, as in `selection._mean`."""
+    """(1) with weights (rows, C), or (1, C) for all; one after the other is added, as in `weighted_mean`."""
     terms = np.concatenate([fit_columns(G, corrections.shape[2])[None], weights.T[:, :, None] * corrections])
     total: Array = np.add.reduce(terms, axis=0)
     return total

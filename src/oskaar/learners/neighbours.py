@@ -105,7 +105,7 @@ class Neighbours:
         errors = np.concatenate([fit_columns(self.errors.view, pending.errors.shape[1]), pending.errors])
         return errors[-self.memory :]
 
-    def fitted(self, rows: Rows, names: list[str], carried: Array | None) -> Neighbours:
+    def fitted(self, rows: Rows, carried: Array | None) -> Neighbours:
         """With these errors at the last of these rows."""
         new = Neighbours(self.near)
         last = min(count(rows), new.memory)

@@ -1,8 +1,8 @@
 r"""Selection among groups of experts by the task's own loss.
 
 The weights of a mixture come from the squared loss of estimates; what is paid is Delta of the answers. Mostly they
-agree. Where they do not, a group of experts on its own answers better than the whole mixture. So the answer of each
-group is judged too. With d_s = Delta(whole) - Delta(group) in round s, and m the largest Delta of any so far,
+agree. Where they do not, a group of experts on its own answers better than the whole mixture. So the answers of
+some groups are judged too. With d_s = Delta(whole) - Delta(group) in round s, and m the largest Delta of any so far,
 
     z = sum_s d_s / sqrt(m^2 + sum_s d_s^2),      share ~ exp(-3 + z |z|) for a group,  1 for the whole            (1)
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from oskaar import state
-from oskaar.arrays import Array, Rows, fit_columns
+from oskaar.arrays import Array, Rows, fit_columns, weighted_mean, weighted_means
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.corrected import Corrected, PendingCorrected
 from oskaar.learners.labels import Labels
@@ -32,9 +32,6 @@ from oskaar.saved import saved
 
 PRIOR = -3.0
 """The logarithm of the prior share of a group."""
-
-AT_ONCE = 2**18
-"""Products that are formed at once."""
 
 MARKS = 2.0**25 * np.pi
 """Estimates are judged to 1 / MARKS, about 1e-8; irrational, so that no fraction lies half way between two marks."""
@@ -89,7 +86,7 @@ class PendingSelection:
 
 @saved("estimator/selected-mixture")
 class SelectedMixture(Outer):
-    """An estimator: a mixture and each of its groups of experts, with shares by what their own answers cost.
+    """An estimator: a mixture and some groups of its experts, with shares by what their own answers cost.
 
     inner: the mixture, or one that is corrected (`learners.corrected`): then the whole comes first as corrected, and
         stands without the last correction too.
@@ -125,7 +122,7 @@ class SelectedMixture(Outer):
         inner = self.inner.forecast_chunk(block, labels)
         candidates = self._candidates(inner)
         shares, after = self.selection.after(self._losses(candidates, labels))
-        return PendingSelection(inner, candidates, _mean(shares, candidates), after)
+        return PendingSelection(inner, candidates, weighted_mean(shares, candidates), after)
 
     def commit(self, pending: PendingSelection) -> None:
         """Learn rounds that were observed."""
@@ -155,7 +152,9 @@ class SelectedMixture(Outer):
     def _selected(self, inner: Any) -> PendingSelection:
         """Rounds of the mixture that may come next."""
         candidates = self._candidates(inner)
-        return PendingSelection(inner, candidates, _mean(self.selection.shares()[None], candidates), self.selection)
+        return PendingSelection(
+            inner, candidates, weighted_mean(self.selection.shares()[None], candidates), self.selection
+        )
 
     def _candidates(self, pending: PendingMixture | PendingCorrected) -> Array:
         """Estimates (C, rows, p): of the whole, without its last correction, of each group, of some by scores."""
@@ -164,7 +163,7 @@ class SelectedMixture(Outer):
             whole.append(pending.inner.G)
         p = max(self.loss.p if self.scored else 0, members.shape[2], *(G.shape[1] for G in whole))
         found = [fit_columns(G, p) for G in whole]
-        found += [*_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))]
+        found += [*weighted_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))]
         places = [0, *range(len(whole), len(found))]
         scores: list[Any] = [self.loss.scored(found[places[i]]) for i in self.scored]
         return np.stack([*found, *scores])
@@ -179,25 +178,6 @@ class SelectedMixture(Outer):
     def _losses(self, candidates: Array, labels: Labels) -> Array:
         """Delta (rounds, C) of the answer of each candidate."""
         return labels.losses_of(_rounded(candidates))
-
-
-def _mean(shares: Array, estimates: Array) -> Array:
-    """The mean (rounds, p) of estimates (C, rounds, p) with shares (rounds, C), or (1, C) for all.
-
-    Added up one estimate after the other, so that a coordinate's rounding does not depend on how many there are.
-    """
-    mean: Array = np.add.reduce(np.multiply(shares.T[:, :, None], estimates, order="C"), axis=0)
-    return mean
-
-
-def _means(weights: Array, members: Array) -> Array:
-    """`_mean` (C, rounds, p) with each of the weights (C, rounds or 1, K) of members (K, rounds, p)."""
-    if len(weights) * members.size > AT_ONCE:
-        return np.stack([_mean(w, members) for w in weights])
-    means: Array = np.add.reduce(
-        np.multiply(weights.transpose(2, 0, 1)[..., None], members[:, None], order="C"), axis=0
-    )
-    return means
 
 
 def _rounded(G: Array) -> Array:

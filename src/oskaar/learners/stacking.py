@@ -18,20 +18,18 @@ from typing import Any
 import numpy as np
 
 from oskaar import state
-from oskaar.arrays import Array, Rows, fit_columns
+from oskaar.arrays import Array, Rows, fit_columns, weighted_means
 from oskaar.inputs import Block
+from oskaar.learners.corrected import KEPT
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import PendingMixture
+from oskaar.learners.mixture import LEAST, PendingMixture
 from oskaar.saved import saved
 
-KEPT, SHRINKAGE = np.array([1.0, 1 - 1 / 512]), np.array([3.0, 10.0])
+DISCOUNTS, SHRINKAGE = np.array([1.0, KEPT]), np.array([3.0, 10.0])
 """k of (1), and mu over the mean of |r|^2."""
 
 ROUNDING = 1e-6
 """mu over the mean of |d_e|^2, at least: experts that agree to rounding are not told apart."""
-
-LEAST = 1e-12
-"""mu, at least."""
 
 
 @saved("corrections/sums")
@@ -48,17 +46,17 @@ class Sums:
     @classmethod
     def of(cls, experts: int) -> Sums:
         """Before the first round."""
-        products = np.zeros((len(KEPT), 1 + experts, 1 + experts))
+        products = np.zeros((len(DISCOUNTS), 1 + experts, 1 + experts))
         products[:, 0, 0] = 1.0
-        return cls(products, np.ones(len(KEPT)))
+        return cls(products, np.ones(len(DISCOUNTS)))
 
     def after(self, products: Array) -> Sums:
         """After a round with these products (1 + K, 1 + K)."""
-        return Sums(KEPT[:, None, None] * self.products + products, KEPT * self.rounds + 1.0)
+        return Sums(DISCOUNTS[:, None, None] * self.products + products, DISCOUNTS * self.rounds + 1.0)
 
     def among(self, places: list[int | None]) -> Sums:
         """Of experts that are at these places among these, or nowhere."""
-        new = np.zeros((len(KEPT), 1 + len(places), 1 + len(places)))
+        new = np.zeros((len(DISCOUNTS), 1 + len(places), 1 + len(places)))
         here = [0, *(i for i, place in enumerate(places, 1) if place is not None)]
         there = [0, *(1 + place for place in places if place is not None)]
         new[:, np.array(here)[:, None], here] = self.products[:, np.array(there)[:, None], there]
@@ -66,14 +64,14 @@ class Sums:
 
 
 def _weights(sums: list[Sums]) -> Array:
-    """w of (1), (rounds, C, K), after each of some sums."""
+    """w of (1), (C, rounds, K), after each of some sums."""
     S = np.stack([one.products for one in sums])
     A, b, K = S[..., 1:, 1:].copy(), S[..., 1:, :1], S.shape[-1] - 1
     squares = np.trace(A, axis1=2, axis2=3) / max(K, 1)
     mu = SHRINKAGE * S[..., 0, 0] / np.stack([one.rounds for one in sums]) + ROUNDING * squares + LEAST
     A.reshape(*A.shape[:2], -1)[..., :: K + 1] += mu[..., None]
     solved: Any = np.linalg.solve(A, b)
-    return np.asarray(solved[..., 0], dtype=float)
+    return np.asarray(solved[..., 0], dtype=float).swapaxes(0, 1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ class Stacking:
     names: of the experts of the mixture inside, the restarts first.
     """
 
-    name, prior, count = "stacking", 0.0, len(KEPT)
+    name, prior, count = "stacking", 0.0, len(DISCOUNTS)
 
     def __init__(self, names: list[str]) -> None:
         self.names, self.sums = names, Sums.of(len(names))
@@ -109,7 +107,7 @@ class Stacking:
     def forecast(self, block: Block, inner: Any) -> PendingStack:
         """Rows each of which may come next."""
         D = _differences(inner.mixture, inner.G)
-        return PendingStack(D, _combined(_weights([self.sums]), D))
+        return PendingStack(D, weighted_means(_weights([self.sums]), D))
 
     def observe(self, pending: PendingStack, labels: Labels, errors: Array) -> PendingStack:
         """The errors of a round."""
@@ -119,8 +117,8 @@ class Stacking:
         """Rounds that come one after the other."""
         D = _differences(inner.mixture, inner.G)
         sums = self._sums(D, labels, errors)
-        weights = np.repeat(_weights(sums[:-1]), [hi - lo for lo, hi in labels.rows], axis=0)
-        return PendingStack(D, _combined(weights, D), sums[-1])
+        weights = np.repeat(_weights(sums[:-1]), [hi - lo for lo, hi in labels.rows], axis=1)
+        return PendingStack(D, weighted_means(weights, D), sums[-1])
 
     def commit(self, pending: PendingStack) -> None:
         """Keep the sums."""
@@ -131,7 +129,7 @@ class Stacking:
         """The sums, and whose they are."""
         return self.names, pending.sums
 
-    def fitted(self, rows: Rows, names: list[str], carried: Any) -> Stacking:
+    def fitted(self, rows: Rows, carried: Any) -> Stacking:
         """With the sums of the experts that are called the same."""
         new = Stacking(self.names)
         if carried is not None:
@@ -162,9 +160,3 @@ def _differences(mixture: PendingMixture, G: Array) -> Array:
     p = max(members.shape[2], G.shape[1])
     differences: Array = fit_columns(members, p) - fit_columns(G, p)
     return differences
-
-
-def _combined(weights: Array, D: Array) -> Array:
-    """c (C, rows, p) of (1) with weights (rows, C, K), or (1, C, K) for all; one expert after the other is added."""
-    total: Array = np.add.reduce(np.multiply(weights.T[..., None], D[:, None], order="C"), axis=0)
-    return total
