@@ -286,3 +286,15 @@ def test_hedged_average_is_the_mean_of_what_each_round_would_have_said(X, lam, s
     if said:
         np.testing.assert_allclose(G[0], np.mean(said, axis=0), atol=1e-10)
         assert learner.predict_average(x, hedged=True) == loss.decode(G[0])
+
+
+def test_a_row_that_is_written_over_after_its_answer_is_another_one(rng):
+    """A row is parsed once for its answer and its label; what counts is what is in it."""
+    X, x, row = rng.normal(size=(20, 3)), rng.normal(size=3), np.zeros(3)
+    learners = [OSKAAR(losses.ZeroOne("ab"), budget=4).partial_fit(X, "ab" * 10) for _ in range(2)]
+    learners[0].predict_one(row)
+    row[:] = x
+    learners[0].learn_one(row, "b")
+    row[:] = 0.0
+    learners[1].learn_one(x, "b")
+    assert learners[0].to_bytes() == learners[1].to_bytes()

@@ -167,11 +167,10 @@ class Nystrom(FeatureMap):
     def _against(self, X: Rows) -> Array:
         """k(X, atoms); atoms that stay are prepared once."""
         assert self._chosen is not None
-        atoms = widened(self.atoms, X)
-        if not self.full or not isinstance(X, np.ndarray) or atoms is not self.atoms:
-            return gram(self._chosen, X, atoms)
-        self._prepared = self._prepared or self._chosen.against(atoms)
-        return gram(self._chosen, X, atoms, self._prepared)
+        if self.full and type(X) is np.ndarray and type(self.atoms) is np.ndarray:
+            self._prepared = self._prepared or self._chosen.against(self.atoms)
+            return gram(self._chosen, X, self.atoms, self._prepared)
+        return gram(self._chosen, X, widened(self.atoms, X))
 
     def _grown(self, growth: _Growth, X: Rows) -> Self:
         """The map after the rows of a growth."""
@@ -300,6 +299,9 @@ def _times_lower(K: Array, L: Array) -> Array:
     >>> _times_lower(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [4.0, 5.0]]))
     array([[ 3., 14.]])
     """
+    if len(L) <= STRIP:
+        whole: Array = K @ L.T
+        return whole
     product = np.empty((len(K), len(L)))
     for lo in range(0, len(L), STRIP):
         hi = min(lo + STRIP, len(L))

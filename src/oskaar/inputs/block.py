@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Rows
+from oskaar.arrays import Array, Rows
 from oskaar.rows import MixedRows, count, pick
 from oskaar.saved import require, require_count, require_kind, saved
 from oskaar.schema import Schema
@@ -40,6 +40,11 @@ class Block:
         """Whether a schema has made numbers of the rows, or none was needed."""
         return not isinstance(self.rows, (Records, Columns))
 
+    def holds(self, x: Array) -> bool:
+        """Whether an array is the only row, to the last bit."""
+        rows = self.rows
+        return x.dtype == rows.dtype and x.shape == rows.shape[1:] and bool(x.tobytes() == rows.tobytes())
+
     def numbers(self) -> Block:
         """The rows as they were read, which stay so."""
         return replace(self, raw=None)
@@ -54,6 +59,13 @@ class Block:
         if self.rows is not None:
             require(isinstance(self.rows, (list, MixedRows)) or hasattr(self.rows, "shape"), "rows of a block")
             require(count(self.rows) == self.n, "as many rows as a block has")
+
+    def equals(self, other: Block) -> bool:
+        """Whether the rows are the same; False where equality is not defined."""
+        if self is other:
+            return True
+        mark = self.fingerprint()
+        return mark is not None and bool(mark == other.fingerprint())
 
     def fingerprint(self) -> Any:
         """Equal for equal rows; None where equality is not defined."""

@@ -53,6 +53,8 @@ class Inputs:
     """The rows as kernels on mapped rows see them; not part of the state."""
     _overs: dict[int, tuple[Kernel, Over]] = {}  # noqa: RUF012, never changed in place
     """Each of these kernels over them."""
+    _last: Block | None = None
+    """The last row that was an array of numbers, which mostly comes again with its label; not part of the state."""
 
     def __init__(
         self,
@@ -102,11 +104,15 @@ class Inputs:
         if type(x) is list and set(map(type, x)) == {float}:
             x = np.array(x)
         if type(x) is np.ndarray:
+            last = self._last
+            if last is not None and last.schema is schema and last.holds(x):
+                return last
             if not store.fits(x) or not (schema is None or schema.simple):
                 return None
             rows = x[None].copy()
             raw = Columns.of_matrix(rows) if schema is not None and not schema.settled else None
-            return Block(rows, 1, None, raw, schema)
+            self._last = Block(rows, 1, None, raw, schema)
+            return self._last
         numbers = schema.numbers(x) if type(x) is dict and schema is not None and schema.settled else None
         return None if numbers is None else Block(numbers, 1, schema=schema)
 
@@ -374,7 +380,7 @@ class Inputs:
         return DenseStore(matrix_of([first]).shape[1])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_kept", "_overs")}
+        return {name: value for name, value in vars(self).items() if name not in ("_kept", "_overs", "_last")}
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""

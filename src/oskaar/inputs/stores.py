@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -67,8 +68,8 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def fits(self, x: Any) -> bool:
-        """Whether an array is a row that needs no conversion."""
-        return x.shape == (self.width,) and x.dtype == np.float64 and bool(np.count_nonzero(np.isfinite(x)) == len(x))
+        """Whether an array is a row that needs no conversion; one whose squares overflow is looked at elsewhere."""
+        return x.shape == (self.width,) and x.dtype == np.float64 and math.isfinite(x.dot(x))
 
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)

@@ -178,7 +178,7 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | No
     with np.errstate(all="ignore"):  # what comes of it is checked
         K = np.asarray(kernel(X, Y) if against is None else against(X), dtype=float)
         shape = count(X), count(Y)
-        if K.shape == shape and math.isfinite(np.vdot(K, K) if shape[0] == 1 else K.sum()):
+        if K.shape == shape and math.isfinite(K[0].dot(K[0]) if shape[0] == 1 else K.sum()):
             return K
     return _checked(kernel, K, shape, "a pair of inputs")
 
@@ -187,6 +187,8 @@ def diagonal(kernel: Kernel, X: Rows, diag: Callable[[Rows], Array] | None = Non
     """k(x, x) of each row, refused where it is not n finite numbers >= 0; diag: `kernel.diag`, or as good."""
     with np.errstate(all="ignore"):
         d = np.asarray((diag or kernel.diag)(X), dtype=float)
+    if d.shape == (1,) == (count(X),) and 0 <= d[0] < math.inf:  # few of NumPy's calls
+        return d
     if not ((d >= 0) & (d < math.inf)).all() or d.shape != (count(X),):
         _checked(kernel, d, (count(X),), "k(x, x)")
         raise ValueError(

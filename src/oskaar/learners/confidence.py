@@ -163,7 +163,7 @@ class Confidence:
     def _decode(self, G: Array) -> Any:
         raise NotImplementedError
 
-    def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
+    def _remembered(self, block: Block) -> tuple[Pending, Any] | None:
         raise NotImplementedError
 
     def _confidence_after(self, answers: Sequence[Any], G: Any, labels: Labels) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Confidence:
 
     def _unhedged(self, block: Block) -> Array:
         """The estimate for one round, without KAAR's factor."""
-        remembered = self._remembered(block.fingerprint())  # of predict_one
+        remembered = self._remembered(block)  # of predict_one
         return unhedged(remembered[0] if remembered else self._estimator.forecast(block, self._space), 1)
 
     def _widened(self, G: Array) -> Array:

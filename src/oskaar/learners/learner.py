@@ -112,7 +112,7 @@ class OnlineLearner(Confidence, Predictor):
             self._paid = np.zeros(self._space.decoders)
             self._residuals = Residuals()
             self._calibration = Calibration()
-            self._memo: tuple[int, Any, Any, Any] | None = None
+            self._memo: tuple[int, Block, Pending, Any] | None = None
             self._tickets = getattr(self, "_tickets", Tickets()).emptied()  # numbers go on
 
     @property
@@ -362,18 +362,18 @@ class OnlineLearner(Confidence, Predictor):
 
     def _answered(self, block: Block) -> tuple[Pending, Any]:
         """The forecast and the answer, kept for the `learn_one` that follows a `predict_one`."""
-        mark = block.fingerprint()
-        remembered = self._remembered(mark)
+        remembered = self._remembered(block)
         if remembered is not None:
             return remembered
         pending = self._estimator.forecast(block, self._space)
         z = self._decode(pending.G)
-        self._memo = (self.rounds, mark, pending, z)
+        self._memo = (self.rounds, block, pending, z)
         return pending, z
 
-    def _remembered(self, mark: Any) -> tuple[Pending, Any] | None:
+    def _remembered(self, block: Block) -> tuple[Pending, Any] | None:
+        """The last forecast and answer, where they are for such rows in this state."""
         memo = self._memo
-        return memo[2:] if memo is not None and mark is not None and memo[:2] == (self.rounds, mark) else None
+        return memo[2:] if memo is not None and memo[0] == self.rounds and memo[1].equals(block) else None
 
     def _decode(self, G: Array) -> Any:
         return self._decoding.decode_round(without_rounding(fit_columns(G, self._space.p)))
@@ -390,7 +390,7 @@ class OnlineLearner(Confidence, Predictor):
             pending, z = self._answered(block)
             G = pending.G
         else:
-            remembered = self._remembered(block.fingerprint())
+            remembered = self._remembered(block)
             pending = remembered[0] if remembered else self._estimator.forecast(block, self._space)
             z, G = asked.z, asked.G
         labels = Labels(self.loss, self._space, [y], [block.n])
@@ -437,15 +437,13 @@ class OnlineLearner(Confidence, Predictor):
             self._inputs.kernels = kernels
             self._inputs.append(block)
             self._estimator.commit(pending)
-            self._space = labels.space
-            self._account(happened)
-            self.__dict__.update(confidence)
+            self._account(happened, _space=labels.space, **confidence)
             if advance is not None:
                 self._take(advance)
             if ticket is not None:
                 self._tickets.close(ticket)
 
-    def _account(self, happened: Rounds) -> None:
+    def _account(self, happened: Rounds, **others: Any) -> None:
         loss = _total(happened.losses)
         self.__dict__.update(  # in one step
             rounds=self.rounds + len(happened.losses),
@@ -455,6 +453,7 @@ class OnlineLearner(Confidence, Predictor):
             _gap=self._gap + happened.gap,
             _drift=self._drift + happened.drift,
             _paid=self._paid if happened.paid is None else self._paid + happened.paid,
+            **others,
         )
 
     def _made_of(self, kept: KeptRounds, pending: Pending) -> tuple[Inputs, Estimator] | Refit | None:
