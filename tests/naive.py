@@ -651,7 +651,7 @@ def ensemble(
             ]
             asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
             if not parts:
-                asked |= {"before": record, "begin": taken[begin]}
+                asked |= {"before": record, "begin": begin}
             if parts:
                 first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
                 Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}

@@ -142,10 +142,10 @@ def test_a_refit_is_done_some_at_each_round(slowly):
     learner.partial_fit(X[:32], ys[:32])
     for x, y in zip(X[32:36], ys[32:36]):
         underway = learner._relearning.underway
-        done.append((underway.learned, None if underway.refit is None else underway.refit.left))
+        done.append((underway.learned, underway.refit.left))
         learner.learn_one(x, y)
     pieces = 1 + 2 * 2 * 3 + (2 + 1 + 2 * 3) + (1 + 2 * 3) + (2 + 1 + 2 * 3) + (2 + 1 + 3)  # restarts; ridges
-    assert done == [(0, pieces), (0, pieces // 2), (32, None), (32, None)]
+    assert done == [(0, pieces), (0, pieces // 2), (32, 0), (32, 0)]
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
 

@@ -18,7 +18,7 @@ from oskaar import state
 from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.labels import Labels
-from oskaar.learners.mixture import Carried, PendingMixture, scaled_rate, softmax
+from oskaar.learners.mixture import Carried, Mixture, PendingMixture, scaled_rate, softmax
 from oskaar.learners.outer import Outer
 from oskaar.losses import Space
 from oskaar.saved import saved
@@ -169,10 +169,10 @@ class Corrected(Outer):
         mine = pending.accounts, self.corrections.carried(pending.corrections)
         return replace(known, corrections=known.corrections | {self.corrections.name: mine})
 
-    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> Corrected:
-        """The same estimator after rounds with these rows."""
+    def fitted(self, mixture: Mixture, rows: Rows, accounts: Carried) -> Corrected:
+        """The same estimator around a mixture whose experts have seen rounds with these rows."""
         new = copy.copy(self)
-        new.inner = self.inner.fitted(restarts, experts, rows, accounts)
+        new.inner = self.inner.fitted(mixture, rows, accounts)
         before, carried = accounts.corrections.get(self.corrections.name, (self.accounts, None))
         new.accounts = before
         new.corrections = self.corrections.fitted(rows, carried)

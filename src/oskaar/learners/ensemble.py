@@ -183,7 +183,7 @@ class Ensemble(OnlineLearner):
             estimator = self._selected(estimator, [group for e in static for group in e.groups])
         return inputs, estimator
 
-    def _made_of(self, kept: KeptRounds, pending: Any) -> tuple[Inputs, Estimator] | Refit | None:
+    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
         """On features it is made of all rows at once, where rounds are rows and experts its own."""
         if UNITS < kept.rows < self._exact and not isinstance(self._inputs.store, MixedStore):
             return None
@@ -198,7 +198,7 @@ class Ensemble(OnlineLearner):
         else:
             block = Block(reading.encoded, kept.rows, schema=reading.schema)
         assert reading.targets is not None
-        return Refit.of(inputs, estimator, block, reading.targets(), self._estimator.carried(pending))
+        return Refit.of(inputs, estimator, block, reading.targets())
 
     def _selected(self, whole: Mixture | Corrected, experts: list[str]) -> SelectedMixture:
         """With a share for each group whose own answers are judged."""

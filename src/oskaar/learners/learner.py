@@ -429,7 +429,8 @@ class OnlineLearner(Confidence, Predictor):
         """Write rounds down that were forecast and observed."""
         advance = None
         if self._relearning is not None:
-            advance = self._relearning.after(block, labels, lambda kept: self._made_of(kept, pending))
+            present: Any = self._estimator  # only one that another is made of at once has accounts to carry over
+            advance = self._relearning.after(block, labels, self._made_of, lambda: present.carried(pending))
             self._require_space_for(advance)
         kernels = self._inputs.chosen(block)
         confidence = self._confidence_after(happened.predictions, happened.unhedged, labels)
@@ -456,11 +457,8 @@ class OnlineLearner(Confidence, Predictor):
             **others,
         )
 
-    def _made_of(self, kept: KeptRounds, pending: Pending) -> tuple[Inputs, Estimator] | Refit | None:
-        """The inputs and the estimator that come next; None where rows are read as before, and have no units.
-
-        pending: the last of the rounds, which the present estimator is about to learn.
-        """
+    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
+        """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
         reading = self._read_anew(kept)
         return None if reading is None else self._assemble(reading)
 

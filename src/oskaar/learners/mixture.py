@@ -252,6 +252,13 @@ class Mixture:
         pending.G = np.concatenate(estimates)
         return pending
 
+    def forecast_experts(self, block: Block, labels: Labels) -> PendingMixture:
+        """Several rounds for the experts alone, each after the labels of those before it: weights stay."""
+        pending = self._begin(block, labels.ends, labels, labels.spaces[0])
+        for i in range(len(labels.ys)):
+            self.restarts.observe(pending.restarts, i, labels.targets(i))
+        return pending
+
     def commit(self, pending: PendingMixture) -> None:
         """Learn rounds that were observed."""
         self.restarts.commit(pending.restarts)
@@ -264,10 +271,15 @@ class Mixture:
         """The accounts after rounds that were observed."""
         return Carried(self.names, pending.weights, pending.changes)
 
-    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> Mixture:
-        """The same mixture after rounds with these rows, which restarts and experts have seen."""
+    def with_experts(self, restarts: Any, experts: list[Any], rounds: int) -> Mixture:
+        """The same mixture with restarts and experts that have seen so many rounds."""
         new = copy.copy(self)
-        new.restarts, new.experts, new.rounds = restarts, experts, count(rows)
+        new.restarts, new.experts, new.rounds = restarts, experts, rounds
+        return new
+
+    def fitted(self, mixture: Mixture, rows: Rows, accounts: Carried) -> Mixture:
+        """A mixture whose experts have seen rounds with these rows, with the accounts of another."""
+        new = mixture.with_experts(mixture.restarts, mixture.experts, count(rows))
         here = {name: i for i, name in enumerate(accounts.names)}
         new.weights = self.weights.with_gains(accounts.weights, [here.get(name) for name in self.names])
         new.changes = accounts.changes

@@ -2,7 +2,8 @@ r"""A mixture on features that is made of many rows at once, and not of one afte
 
 `learners.relearning` learns all rounds again, and its weights are what they would have been. Where a mixture goes
 over from kernels to features, or to newer ones, its experts stay the same but for units and for what a dictionary
-leaves out. So weights, shares and errors are carried over from the mixture before it. Of the rows there is needed
+leaves out. So they alone learn the rows, and weights, shares and errors are carried over from the mixture before it
+when it takes over. Of the rows there is needed
 
     R^T R = lam I + Z^T Z,   Theta = R^-T Z^T Phi       of each regression, Z the features of all rows           (1)
     M^-1 = V^T diag(q) V,    M = K + lam I              of the restarts, on the last rows                        (2)
@@ -29,9 +30,9 @@ from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import gram
 from oskaar.learners.experts import PastLabels, Ridges
-from oskaar.learners.mixture import Carried
+from oskaar.learners.mixture import Carried, Mixture
 from oskaar.learners.restarts import KernelRestarts
-from oskaar.rows import count, pick
+from oskaar.rows import count, joined, pick
 from oskaar.saved import saved
 
 TAKEN, SUMMED = 32, 64
@@ -173,17 +174,16 @@ class RefitLabels:
 class Refit:
     """Inputs and an estimator that have seen nothing, and how far what they are to know of some rounds is.
 
-    parts: of the restarts, and of each expert; carried: the accounts of the mixture before it.
+    parts: of the restarts, and of each expert; none when all is done.
     """
 
     inputs: Inputs
     estimator: Any
     rows: Rows
-    carried: Carried
     parts: tuple[Any, ...]
 
     @classmethod
-    def of(cls, inputs: Inputs, estimator: Any, block: Block, Phi: Array, carried: Carried) -> Refit:
+    def of(cls, inputs: Inputs, estimator: Any, block: Block, Phi: Array) -> Refit:
         """For rounds of one row each, read by these inputs, with labels Phi."""
         mixture, n = estimator.mixture, block.n
         first = max(0, n - mixture.restarts.window)
@@ -193,7 +193,7 @@ class Refit:
             RefitLabels(e, Phi) if isinstance(e, PastLabels) else RefitRegressions.of(e, block.rows, Phi)
             for e in mixture.experts
         ]
-        return cls(inputs, estimator, block.rows, carried, (last, *experts))
+        return cls(inputs, estimator, block.rows, (last, *experts))
 
     @property
     def left(self) -> int:
@@ -216,14 +216,18 @@ class Refit:
                 break
         return replace(self, parts=tuple(parts))
 
-    def learned(self) -> Any:
-        """The estimator, when all pieces are done."""
+    def learned(self) -> tuple[Refit, Mixture]:
+        """When all pieces are done: the mixture, which has no accounts yet, and what is needed to go on with it."""
         restarts, *experts = (part.learned() for part in self.parts)
-        return self.estimator.fitted(restarts, experts, self.rows, self.carried)
+        mixture: Mixture = self.estimator.mixture.with_experts(restarts, experts, count(self.rows))
+        return replace(self, parts=()), mixture
+
+    def finished(self, mixture: Mixture, later: Rows, accounts: Carried) -> Any:
+        """The estimator, when the experts of the mixture know later rows too, with the accounts of the one before."""
+        return self.estimator.fitted(mixture, joined(self.rows, later), accounts)
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""
         state.require_kind(self.inputs, Inputs, "the inputs")
-        state.require_kind(self.carried, Carried, "the accounts")
         kinds = RefitRestarts, RefitRegressions, RefitLabels
-        state.require(all(isinstance(part, kinds) for part in self.parts) and len(self.parts) > 1, "parts of a refit")
+        state.require(all(isinstance(part, kinds) for part in self.parts), "parts of a refit")

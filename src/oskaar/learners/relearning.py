@@ -7,7 +7,8 @@ before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
 n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
-half of that time; then it learns the rows that have come meanwhile, 4 or more at a time.
+half of that time; then its experts learn the rows that have come meanwhile, 4 or more at a time. When it takes the
+place of the present one, it goes on with the accounts of that.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -31,6 +32,7 @@ from oskaar.arrays import reach
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.labels import Labels
+from oskaar.learners.mixture import Carried, Mixture
 from oskaar.learners.reading import FIRST, can_change
 from oskaar.learners.refit import Refit
 from oskaar.losses import Loss, Space
@@ -103,7 +105,8 @@ class Underway:
 
     swap: when there are so many rows, they take over; known: the rounds that had come when they were made.
     space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
-    refits: whether the estimator is made of the rounds that had come at once; refit: while that is not done.
+    refit: of one that is made of the rounds that had come at once. When that is done, `estimator` is the mixture
+        inside, whose experts learn the rounds that have come meanwhile.
     """
 
     inputs: Inputs
@@ -113,8 +116,18 @@ class Underway:
     space: Space
     learned: int = 0
     paid: float = 0.0
-    refits: bool = False
     refit: Refit | None = None
+
+    @property
+    def refitting(self) -> bool:
+        """Whether it is being made of the rounds that had come."""
+        return self.refit is not None and self.refit.left > 0
+
+    def forecast(self, block: Block, labels: Labels) -> Any:
+        """Rounds to learn next."""
+        estimator: Any = self.estimator
+        alone = self.refit is not None
+        return estimator.forecast_experts(block, labels) if alone else estimator.forecast_chunk(block, labels)
 
     def refitted(self, share: float) -> Underway:
         """With so much of what is left of the refit done; with all of it, the rounds that had come are learned."""
@@ -122,7 +135,8 @@ class Underway:
         refit = self.refit.advanced(share)
         if refit.left:
             return replace(self, refit=refit)
-        return replace(self, estimator=refit.learned(), learned=self.known, refit=None)
+        refit, mixture = refit.learned()
+        return replace(self, estimator=mixture, learned=self.known, refit=refit)
 
 
 @dataclass(frozen=True)
@@ -168,29 +182,30 @@ class Relearning:
         """Rows that may come until something has to be done."""
         return (self.due if self.underway is None else self.underway.swap) - self.rounds.rows
 
-    def after(self, block: Block, labels: Labels, assemble: Assemble) -> Advance:
-        """When these rounds have come. Changes nothing."""
+    def after(self, block: Block, labels: Labels, assemble: Assemble, carried: Callable[[], Carried]) -> Advance:
+        """When these rounds have come; carried: the accounts of the present estimator after them. Changes nothing."""
         if self.units and not can_change(block):
             if not self.others:
                 return Advance(None)
-            return self._with(units=False, due=self.others).after(block, labels, assemble)
+            return self._with(units=False, due=self.others).after(block, labels, assemble, carried)
         rounds = self.rounds.with_rounds(block, labels)
         new = self._with(rounds=rounds)
         if self.underway is None:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
         underway = self.underway
-        if underway.refit is not None:
+        if underway.refitting:
             underway = underway.refitted(self._share(underway, rounds.rows))
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = self._aim(underway, rounds.rows)
-        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < AT_A_TIME // (
-            2 if underway.refits else 1
-        ):
+        together = AT_A_TIME if underway.refit is None else AT_A_TIME // 2
+        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < together:
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
         if rounds.rows < underway.swap:
             return Advance(new._with(underway=underway), chunk=chunk)
+        if underway.refit is not None:
+            underway = new._with_accounts(underway, underway.refit, carried())
         return Advance(new._with(underway=None) if new.due <= new.last else None, underway, chunk)
 
     def growth(self, block: Block) -> int:
@@ -198,7 +213,7 @@ class Relearning:
         kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
         if self.underway is None:
             return kept
-        if self.underway.refit is not None:
+        if self.underway.refit is not None and self.underway.refitting:
             return kept + self.underway.refit.growth
         aim = self._aim(self.underway, self.rounds.rows + block.n)
         more = max(aim - self._learned_rows(self.underway), 0)
@@ -219,10 +234,9 @@ class Relearning:
         if self.underway is not None:
             state.require_kind(self.underway, Underway, "the estimator under way")
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
-            if self.underway.refit is None:
+            state.require_kind(self.underway.refit, (Refit, type(None)), "the refit")
+            if not self.underway.refitting:
                 self.underway.estimator.check_state(self.underway.inputs, self.underway.space, self.underway.learned)
-            else:
-                state.require_kind(self.underway.refit, Refit, "the refit")
 
     # ---------------------------------------------------------------- inside
 
@@ -241,7 +255,7 @@ class Relearning:
             return Advance(after)
         if isinstance(made, Refit):
             rounds = len(self.rounds.ys)
-            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refits=True, refit=made)
+            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refit=made)
             return Advance(later._with(underway=underway), made=underway)
         underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
@@ -260,7 +274,7 @@ class Relearning:
             block, labels = self._next(underway, aim)
             known = underway.learned + len(labels.ys) == underway.known  # a chunk ends there: the next has the rest
             if self._learned_rows(underway) + block.n >= aim or (known and self.rounds.rows < underway.swap):
-                pending = underway.estimator.forecast_chunk(block, labels)
+                pending = underway.forecast(block, labels)
                 return _after(underway, labels, pending), (underway, block, pending)
         except LinAlgError:
             pass
@@ -269,12 +283,19 @@ class Relearning:
             underway = self._learn(underway, aim)
         return underway, None
 
+    def _with_accounts(self, underway: Underway, refit: Refit, accounts: Carried) -> Underway:
+        """With the whole estimator around the mixture, whose experts know all rows by now."""
+        made, rows = self.rounds.ends[underway.known - 1], self.rounds.rows
+        later, mixture = underway.inputs.part(self.rounds.block(made, rows), 0, rows - made), underway.estimator
+        assert isinstance(mixture, Mixture)
+        return replace(underway, estimator=refit.finished(mixture, later.rows, accounts), refit=None)
+
     def _aim(self, underway: Underway, rows: int) -> int:
         """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""
         made, swap = self.rounds.ends[underway.known - 1], underway.swap
         if rows >= swap:
             return rows
-        if not underway.refits:
+        if underway.refit is None:
             return swap * (rows - made) // (swap - made)
         first = self._refit_ends(underway)
         return made + max(0, (swap - made) * (rows - first) // (swap - first))
@@ -310,7 +331,7 @@ class Relearning:
         """Learn a chunk now, or a round of it where rounding makes the chunk singular."""
         block, labels = self._next(underway, aim)
         try:
-            pending = underway.estimator.forecast_chunk(block, labels)
+            pending = underway.forecast(block, labels)
         except LinAlgError:
             known = underway.learned < underway.known
             labels = Labels(self.loss, underway.space, labels.ys[:1], labels.ends[:1], known=known)
@@ -327,7 +348,9 @@ def units_of_rows(loss: Loss) -> Relearning:
 
 
 def _after(underway: Underway, labels: Labels, pending: Any) -> Underway:
-    paid = underway.paid + float(labels.surrogate_losses(pending.G).sum())
+    paid = underway.paid
+    if underway.refit is None:
+        paid += float(labels.surrogate_losses(pending.G).sum())
     return replace(underway, space=labels.space, learned=underway.learned + len(labels.ys), paid=paid)
 
 

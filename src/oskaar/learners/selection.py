@@ -134,10 +134,10 @@ class SelectedMixture(Outer):
         known: Carried = self.inner.carried(pending.inner)
         return replace(known, selection=pending.selection)
 
-    def fitted(self, restarts: Any, experts: list[Any], rows: Rows, accounts: Carried) -> SelectedMixture:
-        """The same estimator after rounds with these rows; the selection stays where it is among as many."""
+    def fitted(self, mixture: Mixture, rows: Rows, accounts: Carried) -> SelectedMixture:
+        """As the mixture inside; the selection stays where it is among as many."""
         new, before = copy.copy(self), accounts.selection
-        new.inner = self.inner.fitted(restarts, experts, rows, accounts)
+        new.inner = self.inner.fitted(mixture, rows, accounts)
         new.selection = before if before is not None and len(before.sums) == self._count else Selection(self._count)
         return new
 
