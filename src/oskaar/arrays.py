@@ -82,6 +82,8 @@ def carried(values: Array, before: Any, now: Any) -> Array:
     >>> carried(np.array([1.0, 2.0, 3.0]), np.array([0, 4, 6]), np.array([4, 6, 7]))
     array([2., 3., 0.])
     """
+    if before is now:
+        return values
     found = np.zeros((*values.shape[:-1], len(now)))
     if not len(before) or not len(now):
         return found

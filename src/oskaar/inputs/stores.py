@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -68,8 +67,8 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def fits(self, x: Any) -> bool:
-        """Whether an array is a row that needs no conversion; one whose squares overflow is looked at elsewhere."""
-        return x.shape == (self.width,) and x.dtype == np.float64 and math.isfinite(x.dot(x))
+        """Whether an array is a row that needs no conversion."""
+        return x.shape == (self.width,) and x.dtype == np.float64 and bool(np.logical_and.reduce(np.isfinite(x)))
 
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)

@@ -36,7 +36,7 @@ class Kernel(ABC):
         """The n numbers k(x, x)."""
 
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        """k(., Y), with what depends on Y alone computed once: for many calls with the same Y."""
+        """k(., Y), with what depends on Y alone computed once: for many calls with the same Y, by `gram`."""
         return lambda X: self(X, Y)
 
     @property
@@ -215,7 +215,7 @@ def _operand(other: Kernel | float) -> Kernel:
 
 
 def as_rows(X: Rows) -> Any:
-    """Rows as a matrix of numbers, dense or sparse."""
+    """Rows as a matrix of numbers: a plain array, or sparse."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64:
         return X
     return X if is_sparse(X) else np.atleast_2d(np.asarray(X, dtype=float))

@@ -171,6 +171,8 @@ class Cosine(Kernel):
 
 def _inner(X: Rows, Y: Rows) -> Array:
     X, Y = as_rows(X), as_rows(Y)
+    if type(X) is type(Y) is np.ndarray:
+        return X @ Y.T
     if is_sparse(X) and is_sparse(Y):
         return sparse_inner(X, Y)
     K = X @ Y.T
@@ -184,7 +186,7 @@ def _squared_norms(X: Rows) -> Array:
 def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     """|x - y|^2, from differences for narrow dense rows, else from |x|^2 + |y|^2 - 2 <x, y>."""
     X, Y = as_rows(X), as_rows(Y)
-    sparse = is_sparse(X) or is_sparse(Y)
+    sparse = not type(X) is type(Y) is np.ndarray
     if not sparse and (exact or X.shape[1] <= _CDIST_WIDTH or min(len(X), len(Y)) <= _CDIST_ROWS):
         distances: Array = _cdist()(X, Y, "sqeuclidean")
         return distances
@@ -209,7 +211,7 @@ def _cdist() -> Any:
 def absolute_distances(X: Rows, Y: Rows) -> Array:
     """sum_j |x_j - y_j| of each pair, (n, m)."""
     X, Y = as_rows(X), as_rows(Y)
-    if not (is_sparse(X) or is_sparse(Y)):
+    if type(X) is type(Y) is np.ndarray:
         distances: Array = _cdist()(X, Y, "cityblock")
         return distances
     from scipy.sparse import csr_array

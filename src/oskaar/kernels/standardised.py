@@ -12,7 +12,6 @@ from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
 from oskaar.kernels.kept import KeptRows, Over
 from oskaar.requirements import require_positive
-from oskaar.rows import is_sparse
 from oskaar.saved import saved
 
 LIMIT = 5.0
@@ -76,12 +75,13 @@ class Mapped(Kernel):
 
     def _matrix(self, X: Rows) -> Array:
         """Dense rows of as many features as there are parameters."""
-        rows: Array = X.toarray() if is_sparse(X) else as_rows(X)
-        if rows.shape[1] != self.width:
+        rows = as_rows(X)
+        dense: Array = rows if type(rows) is np.ndarray else rows.toarray()
+        if dense.shape[1] != self.width:
             raise ValueError(
-                f"rows must have {self.width} features, as {type(self).__name__} has, got {rows.shape[1]}."
+                f"rows must have {self.width} features, as {type(self).__name__} has, got {dense.shape[1]}."
             )
-        return rows
+        return dense
 
     def _floats(self, *names: str) -> None:
         """These fields as tuples of numbers."""
@@ -124,16 +124,16 @@ class Scaled(Mapped):
 
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
         centres, scales = np.array(self.centres), np.array(self.scales)
-        inner = self.kernel.against(self._units(Y, centres, scales))
+        inner = self.kernel.against(self.mapped(Y))
         return lambda X: inner(self._units(X, centres, scales))
 
     def mapped(self, X: Rows) -> Array:
-        return self._units(X, np.array(self.centres), np.array(self.scales))
+        with np.errstate(over="ignore"):  # what is infinitely far is cut off too
+            return self._units(X, np.array(self.centres), np.array(self.scales))
 
     def _units(self, X: Rows, centres: Array, scales: Array) -> Array:
-        with np.errstate(over="ignore"):  # what is infinitely far is cut off too
-            units: Array = self._matrix(X) - centres
-            units /= scales
+        units: Array = self._matrix(X) - centres
+        units /= scales
         np.maximum(units, -LIMIT, out=units)
         return np.minimum(units, LIMIT, out=units)
 

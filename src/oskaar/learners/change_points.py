@@ -31,7 +31,7 @@ The test knows the losses of experts alone: neither the weights of the mixture n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,18 +102,21 @@ class ChangeDetector:
         reference = int(np.searchsorted(restarts, self.start)) % len(restarts)
         gains = carried(self.gains, self.restarts, restarts) + (paid[reference] - paid)
         if now - restarts[reference] < YOUNGEST:
-            return replace(self, restarts=restarts, gains=gains)
+            return self._with(self.blocks, self.open, self.inside, restarts, gains)
         young = paid[np.searchsorted(restarts, now - AGES, side="right") - 1]
         total, inside = self.open + float(paid[reference] - _mean(young.tolist())), self.inside + 1  # (1)
         if inside < BLOCK:
-            return replace(self, open=total, inside=inside, restarts=restarts, gains=gains)
+            return self._with(self.blocks, total, inside, restarts, gains)
         blocks = (*self.blocks[1 - KEPT :], total / BLOCK)
         if len(blocks) * BLOCK * self.rate >= QUIET:
             most = BLOCK * self.rate / 4
             p, last = shift(np.array(blocks), most)
             if p <= most:
                 return self._alarm(now, restarts, gains, last * BLOCK, p)
-        return replace(self, blocks=blocks, open=0.0, inside=0, restarts=restarts, gains=gains)
+        return self._with(blocks, 0.0, 0, restarts, gains)
+
+    def _with(self, blocks: Any, open: float, inside: int, restarts: Any, gains: Array) -> ChangeDetector:
+        return ChangeDetector(self.rate, self.found, self.start, blocks, open, inside, restarts, gains)
 
     def check_state(self) -> None:
         """Refuse a detector from a file that no learner could have."""

@@ -87,13 +87,12 @@ class Accounts:
     def weights(self) -> Array:
         """w_k (C,) in the next round (1)."""
         logs = self.prior + scaled_rate(ETA, self.paid, self.rounds) * self.gains
-        return softmax(np.append(0.0, logs))[0][1:]
+        return softmax(np.concatenate([[0.0], logs]))[0][1:]
 
     def after(self, gained: Array, paid: float) -> Accounts:
         """After a round with these gains (C,)."""
-        return replace(
-            self, gains=KEPT * self.gains + gained, paid=KEPT * self.paid + paid, rounds=KEPT * self.rounds + 1.0
-        )
+        gains = KEPT * self.gains + gained
+        return Accounts(self.prior, gains, KEPT * self.paid + paid, KEPT * self.rounds + 1.0)
 
 
 @dataclass

@@ -75,6 +75,13 @@ class Weights:
         """eta, or eta over the mean loss."""
         return scaled_rate(self.eta, self.paid, self.rounds) if self.scaled else self.eta
 
+    def at(self, births: Any) -> Weights:
+        """The same weights, of the restarts of the next round."""
+        other = object.__new__(Weights)
+        other.__dict__.update(self.__dict__)
+        other.births, other.gains = births, carried(self.gains, self.births, births)
+        return other
+
     def logs(self, births: Any) -> tuple[Array, Array]:
         """Logarithms of the weights of restarts (J, S) and of experts (K,), but for a constant."""
         rate = self.rate
@@ -95,9 +102,8 @@ class Weights:
 
     def after(self, births: Any, losses: Array, experts: Array, own: float) -> Weights:
         """When restarts (J, S) and experts (K,) have had these losses, and the mixture its own."""
-        other = object.__new__(Weights)
-        other.__dict__.update(self.__dict__)
-        other.births, other.gains = births, carried(self.gains, self.births, births) + (own - losses)  # (2)
+        other = self.at(births)
+        other.gains = other.gains + (own - losses)  # (2)
         other.expert_gains = self.expert_gains + (own - experts)
         other.paid, other.rounds = self.paid + own, self.rounds + 1
         return other
@@ -362,9 +368,10 @@ class Mixture:
         if ridges:
             experts = _stacked([*ridges, experts], hi - lo)
         experts = self._inside(experts, space)
+        pending.weights = pending.weights.at(births)
         logs, expert_logs = pending.weights.logs(births)
         p, mass = softmax(logs)
-        all_logs = np.append(mass, expert_logs)
+        all_logs = np.concatenate([[mass], expert_logs])
         whole = mean = _mean(p, restarts)  # Algorithm 2, line 8
         if len(experts):
             shares, _ = softmax(all_logs)
@@ -397,10 +404,10 @@ class Mixture:
         if not self.project or E.size == 0:
             return E
         E = fit_columns(E, space.p)
-        norms = np.sqrt(space.squared_norms(E))
-        if norms.max() <= 1.0:
+        squares = space.squared_norms(E)
+        if squares.max() <= 1.0:
             return E
-        inside: Array = E / np.maximum(norms, 1.0)[..., None]
+        inside: Array = E / np.sqrt(np.maximum(squares, 1.0))[..., None]
         return inside
 
 

@@ -240,8 +240,6 @@ class Space(ABC):
 
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
-        if V.ndim == 2 and len(V) == 1:
-            return np.array([V[0].dot(V[0])])  # in a fifth of the time
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
