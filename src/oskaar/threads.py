@@ -61,7 +61,11 @@ class _Limit:
         """1 while there is work; where no one else has set another number meanwhile, the user's after it."""
         if self.inside:
             if self.before is None:
-                found = [(library, n) for library in self.libraries if ((n := library[0]()) or 1) > 1]
+                found = []
+                for library in self.libraries:
+                    number = library[0]() or 1
+                    if number > 1:
+                        found.append((library, number))
                 if self.before is None:
                     self.before = found
                 for (_, put), _ in self.before:
@@ -75,6 +79,7 @@ class _Limit:
 
 _lock = threading.RLock()
 _shared = _Limit([])
+_of_all = (_shared,)
 _mine = threading.local()
 _own: list[Library] = []
 _found = False
@@ -99,7 +104,7 @@ def _leave(work: object) -> None:
 def _limits() -> tuple[_Limit, ...]:
     """That of the process, and that of this thread where some library has one."""
     if not _own:
-        return (_shared,)
+        return _of_all
     if not hasattr(_mine, "limit"):
         _mine.limit = _Limit(_own)
     return (_shared, _mine.limit)

@@ -240,6 +240,8 @@ class Space(ABC):
 
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
+        if V.ndim == 2 and len(V) == 1 and V.shape[1] <= _FEW:
+            return np.array([sum([v * v for v in V[0].tolist()])])
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
@@ -424,7 +426,7 @@ def require_hashable(y: Any, what: str) -> Any:
 _SAME = 1e-10
 
 _FEW = 32
-"""Up to so many scores, one row is looked at in plain Python."""
+"""Up to so many numbers, one row is looked at in plain Python: calls of NumPy take longer than the work."""
 
 
 def near(G: Array, unit: float = 1.0) -> Array:
@@ -455,7 +457,7 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
 
 
 def _first_best(row: list[float]) -> int:
-    """That of one row of few numbers, in plain Python: calls of NumPy take longer than the work."""
+    """That of one row of few numbers."""
     best = max(row)
     least = best - _SAME * max(best, -min(row))
     return next((i for i, score in enumerate(row) if score >= least), 0)
