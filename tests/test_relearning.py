@@ -68,6 +68,63 @@ def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact, monk
     np.testing.assert_allclose(replay(make(), rows(X), ys).estimates, G, atol=1e-8)
 
 
+def sets(n):
+    """Sets of labels, the sizes 1, 0, 2 and 3 at first, and later others too: coordinates come late."""
+    X, _ = stream(n)
+    return X, [frozenset(j for j in range(3) if x[j] > 0.3 or j < t // 9 - x[j]) for t, x in enumerate(X)]
+
+
+def restarts_of(learner):
+    return learner._mixture.restarts.solvers
+
+
+@pytest.mark.parametrize("mode", ["a kernel", "sparse"])
+def test_restarts_have_fewer_rows_where_labels_have_many_coordinates(mode, monkeypatch):
+    """Rows times coordinates are bounded, on kernels and on features: in turn, in a replay, and resumed."""
+    monkeypatch.setattr("oskaar.learners.refit.TAKEN", 4)
+    monkeypatch.setattr("oskaar.learners.ensemble.NUMBERS", 40)
+    monkeypatch.setattr("oskaar.solvers.all_restarts.LEAST_ROWS", 3)
+    n, loss, budget, exact = 44, losses.F1(3), 8, 16
+    (X, ys), (kernel, rows, settings) = sets(n), MODES[mode]
+    spaces = [loss.space()]
+    for y in ys:
+        spaces.append(spaces[-1].extended(y))
+    most = naive.rows_by_coordinates(40, [space.p for space in spaces], 3)
+    assert len({most(t) for t in range(n)}) > 3
+    assert most(exact) < exact
+    settings = {"exact": exact, "budget": budget, "draws": uniforms(0, 0, n), "piece": 4, **settings}
+    settings |= {"early": most, "window": lambda t: min(20, most(t))}
+    judged = lambda t, g, known: loss(loss.decode(steady(g)), ys[t])  # noqa: E731
+    G, _, _ = naive.ensemble(X, loss.embed_many(ys), list(range(1, n + 1)), judged, **settings)
+    whole, loop = (Ensemble(loss, kernel, budget=budget) for _ in range(2))
+    np.testing.assert_allclose(replay(whole, rows(X), ys).estimates, G, atol=1e-8)
+    for t, (x, y) in enumerate(zip(as_rounds(rows(X)), ys)):
+        np.testing.assert_allclose(loop.estimate(x), G[t], atol=1e-8)
+        before = loop.to_bytes()
+        with pytest.raises(ValueError, match="label"):
+            loop.learn_one(x, {7})
+        assert loop.to_bytes() == before
+        loop.learn_one(x, y)
+        assert {solver.rows for solver in restarts_of(loop)} == {min(t + 1, most(t + 1), 20 if t >= 17 else n)}
+        if t in (3, 12, 16, 17, 30):
+            loop = oskaar.from_bytes(loop.to_bytes())
+    assert [s.rows for s in restarts_of(whole)] == [s.rows for s in restarts_of(loop)]
+    np.testing.assert_allclose(loop.estimate(rows(X)[0]), whole.estimate(rows(X)[0]), atol=1e-10)
+
+
+def test_no_surrogate_bound_without_the_first_restart(monkeypatch):
+    """The theorem is about KAAR on all rows."""
+    monkeypatch.setattr("oskaar.learners.ensemble.NUMBERS", 80)
+    X, ys = sets(30)
+    settings = {"selection": False, "neighbours": False, "stacking": False, "eta": 0.125}
+    learner = Ensemble(losses.F1(3), kernels.Gaussian(2.0) + 1.0, **settings)
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        dropped = restarts_of(learner)[0].rows < learner.rounds
+        assert (learner.certificate().surrogate_bound is None) == dropped
+    assert dropped
+
+
 @pytest.mark.parametrize("kernel", [None, kernels.Gaussian(2.0) + 1.0], ids=["three kernels", "one kernel"])
 def test_rounds_of_parts_on_features_are_the_definition(rng, kernel):
     sizes = rng.integers(1, 6, size=18)

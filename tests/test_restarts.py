@@ -100,6 +100,32 @@ def test_window_drops_whole_rounds(stream, window, per_block):
     assert solver.rows == (ends[-1] - begins[kept[-1][0]] if len(kept[-1]) else 0)
 
 
+@given(
+    streams(max_rounds=40, max_rows=3),
+    st.integers(1, 30),
+    st.integers(1, 6),
+    st.none() | st.integers(1, 12),
+    st.sampled_from([1, 2, 5, 24]),
+)
+def test_rows_by_coordinates(stream, numbers, least, window, per_block):
+    """With numbers, the experts are those that have few enough rows for the coordinates known, whatever the block."""
+    K, Phi, ends, lam = stream
+    sizes, begins = np.diff(ends, prepend=0), np.array([0, *ends[:-1]])
+
+    def width(t):
+        return min(Phi.shape[1], 1 + t // 5)
+
+    narrow = Phi * (np.arange(Phi.shape[1]) < np.repeat([width(t) for t in range(len(ends))], sizes)[:, None])
+    by_numbers = naive.rows_by_coordinates(numbers, [0, *map(width, range(len(ends)))], least)
+    most = by_numbers if window is None else lambda t: min(window, by_numbers(t))
+    literal = literal_salami(K, narrow, ends, [lam], eta=0.5, window=most)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("oskaar.solvers.all_restarts.LEAST_ROWS", least)
+        experts, kept = run(AllRestarts(lam, window, numbers), K, Phi, ends, per_block, width)
+    assert_same(experts, literal.experts)
+    assert kept[-1].tolist() == [s for s in range(len(ends)) if ends[-1] - begins[s] <= most(len(ends))]
+
+
 @given(streams(max_rows=2), st.sampled_from([1, 3, 7]))
 def test_targets_may_grow(stream, per_block):
     """A coordinate that appears late is 0 in the past, exactly."""

@@ -96,9 +96,11 @@ class Restarts:
 class KernelRestarts(Restarts):
     """Restarts at all rounds, on kernel values: all rows, or those of a window, are kept.
 
+    window: restarts have at most so many rows. The inputs forget the others.
     kernels: with so many of the kernels of the inputs, the first ones; None is all.
     ridge: the name of the kernel, if ridge regressions on all rows are wanted too: the oldest restart without its
-        factor lam / s. Without a window, and for rounds of one row.
+        factor lam / s. Without a window or numbers, and for rounds of one row.
+    numbers: rows times coordinates of labels are at most so many (`AllRestarts`). The inputs keep all rows.
     """
 
     room = CHUNK
@@ -110,11 +112,12 @@ class KernelRestarts(Restarts):
         window: int | None = None,
         kernels: int | None = None,
         ridge: str | None = None,
+        numbers: int | None = None,
     ) -> None:
         self.inputs, self.lams, self.window = inputs, lams, window
         self.names = [] if ridge is None else [f"ridge, {ridge}, lam {lam:g}" for lam in lams]
         self.groups = [] if ridge is None else [ridge] * len(lams)
-        self.solvers = [AllRestarts(lam, window) for _ in inputs.kernels[:kernels] for lam in lams]
+        self.solvers = [AllRestarts(lam, window, numbers) for _ in inputs.kernels[:kernels] for lam in lams]
 
     @property
     def kinds(self) -> int:
@@ -131,14 +134,19 @@ class KernelRestarts(Restarts):
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> list[Any]:
         """Rounds to come: a block of each solver."""
-        return [s.begin(compared.against(which).T, compared.corner(which), ends) for s, which in self._by_kernel]
+        return [s.begin(self._against(compared, k), compared.corner(k), ends) for s, k in self._by_kernel]
 
     def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
         """Rounds of one row each, all from the present state."""
-        made = [s.forecast_each(compared.against(k).T, compared.diagonal(k)) for s, k in self._by_kernel]
+        made = [s.forecast_each(self._against(compared, k), compared.diagonal(k)) for s, k in self._by_kernel]
         now, alive = self.solvers[0].rounds, len(made[0][0])
         ridges = [np.array([ridge for _, ridge in made])] if self.names else []
         return np.arange(now + 1 - alive, now + 1), [G for G, _ in made], ridges
+
+    def _against(self, compared: Compared, kernel: int) -> Array:
+        """k(X, x) of the rows that restarts still use, the last ones."""
+        last: Array = compared.against(kernel)[:, self.inputs.n - self.solvers[0].rows :].T
+        return last
 
     def fitted(self, solvers: list[AllRestarts]) -> KernelRestarts:
         """The same restarts with solvers that have seen the rows of the inputs."""
@@ -170,10 +178,11 @@ class KernelRestarts(Restarts):
             block.observe(i, targets)
 
     def commit(self, blocks: list[Any]) -> None:
-        """Learn rounds that were observed, and forget rows that no restart uses."""
+        """Learn rounds that were observed; with a window, forget rows that no restart uses."""
         for solver, block in zip(self.solvers, blocks, strict=True):
             solver.commit(block)
-        self.inputs.forget(self.inputs.n - self.solvers[0].rows)
+        if self.window is not None:
+            self.inputs.forget(self.inputs.n - self.solvers[0].rows)
 
     def effective_dimension(self, weights: Array, probes: int | None) -> float:
         """The mean of d_eff over restarts with weights (kinds, restarts alive)."""
@@ -182,7 +191,7 @@ class KernelRestarts(Restarts):
 
     def hindsight(self, space: Space, rounds: int) -> list[tuple[float, float]]:
         """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows, for each kind; none where rows were forgotten."""
-        if self.inputs.n != rounds or self.window is not None:
+        if self.inputs.n != rounds or self.solvers[0].rows != rounds or self.window is not None:
             return []
         return [_fitted(solver.lam, *solver.oldest(), space) for solver in self.solvers]
 
@@ -191,7 +200,9 @@ class KernelRestarts(Restarts):
         kernels = len(self.solvers) // len(self.lams)
         state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each restart")
         state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each restart")
-        self._check_solvers(AllRestarts, rounds, self.inputs.n)
+        rows, known = self.solvers[0].rows, self.inputs.n
+        state.require(rows == known or (self.window is None and rows < known), "as many rows as there are")
+        self._check_solvers(AllRestarts, rounds, rows)
 
 
 @dataclass

@@ -52,6 +52,9 @@ CHUNK = TOGETHER
 OPEN_ROWS = 12
 """Rows that stay open before V takes them."""
 
+LEAST_ROWS = 16
+"""Rows that are kept however many coordinates targets have."""
+
 ROOM = 256
 """Columns that are reserved for rows to come."""
 
@@ -63,7 +66,8 @@ class AllRestarts:
     """All restarts of KAAR. Its state is plain arrays: V in panels, and its products with targets and open rows.
 
     `lam` is used as it is: for the shifted variant pass 4 lam, and observe 2 phi - g. With `window`, whole
-    oldest rounds are forgotten, and their restarts with them, until at most that many rows are left.
+    oldest rounds are forgotten, and their restarts with them, until at most that many rows are left. With `numbers`
+    also until rows times target coordinates are at most so many; 16 rows are left however many coordinates there are.
     Blocks of any size, or of one row, give the same numbers; large ones cost O(m^2 t), and 24 rows are best.
     A round of which float64 would not keep six digits is refused (`solvers.rounding`).
 
@@ -80,12 +84,12 @@ class AllRestarts:
     array([0, 1])
     """
 
-    def __init__(self, lam: float, window: int | None = None) -> None:
+    def __init__(self, lam: float, window: int | None = None, numbers: int | None = None) -> None:
         if not (lam > 0 and np.isfinite(lam)):
             raise ValueError(f"lam must be > 0 and finite, got {lam}: K + lam I has to be invertible.")
         if window is not None and window < 1:
             raise ValueError(f"window must be >= 1 row, got {window}: pass None to keep all rows.")
-        self.lam, self.window = lam, window
+        self.lam, self.window, self.numbers = lam, window, numbers
         self.factor = SuffixFactor()
         self.products = Products()
         self.rounds = 0
@@ -109,10 +113,17 @@ class AllRestarts:
         V = dtrtri(L, lower=1)[0][::-1, ::-1]
         scales = np.diagonal(V).copy()
         V = V / scales[:, None]
-        new = AllRestarts(self.lam, self.window)
+        new = AllRestarts(self.lam, self.window, self.numbers)
         new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, (V @ H).T)
         new.rounds, new.starts = rounds, np.arange(len(L))
         return new
+
+    def most_rows(self, targets: int) -> int | None:
+        """How many rows are kept at most, with so many target coordinates; None is all."""
+        if self.numbers is None:
+            return self.window
+        most = max(LEAST_ROWS, self.numbers // max(1, targets))
+        return most if self.window is None else min(most, self.window)
 
     @property
     def rows(self) -> int:
@@ -160,7 +171,7 @@ class AllRestarts:
         if not (np.isfinite(B).all() and np.isfinite(diagonal).all()):
             raise ValueError(NOT_FINITE)
         old, products, m = self.factor.n, self.products, len(diagonal)
-        starts = _in_window(np.append(self.starts, self.rows), self.rows, self.window)
+        starts = _in_window(np.append(self.starts, self.rows), self.rows, self.most_rows(products.targets))
         G, ridge = np.empty((m, products.targets, len(starts))), np.empty((m, products.targets))
         for i, (v, k, kxx) in enumerate(zip(self.factor.times(B[:old]), B[old:].T, diagonal.tolist(), strict=True)):
             step = products.step(products.project(v, k), kxx, self.lam)
@@ -183,7 +194,7 @@ class AllRestarts:
         if self.products.open >= OPEN_ROWS:
             self.factor.append(*self.products.close())  # (6)
             self.factor.advance(rows - 1)  # the work of a fold begins with the row after it, where rows come singly
-        late = _in_window(self.starts, self.rows, self.window)
+        late = _in_window(self.starts, self.rows, self.most_rows(self.products.targets))
         if len(late) < len(self.starts):
             self._drop(late)
 
@@ -229,6 +240,7 @@ class AllRestarts:
             not len(starts) or (starts.min() >= 0 and starts.max() < n), "a restart must begin at a row that is kept"
         )
         require_number(self.lam, "lam", above=0.0)
+        require(self.numbers is None or type(self.numbers) is int, "a limit of numbers must be whole")
 
 
 @dataclass
@@ -409,7 +421,8 @@ class RestartBlock:
             self.require_current()
             lo, hi = int(self.ends[i - 1]) if i else 0, int(self.ends[i])
             starts = self.starts[: len(self.starts) - len(self.ends) + i + 1]
-            starts = _in_window(starts, self.solver.rows + lo, self.solver.window)
+            most = self.solver.most_rows(self._products.targets)
+            starts = _in_window(starts, self.solver.rows + lo, most)
             self._G = self._one(lo, starts) if hi - lo == 1 else self._joint(lo, hi, starts)
         return self._G
 
