@@ -21,7 +21,11 @@ from oskaar.inputs import Block, Compared, Inputs
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.all_restarts import CHUNK, AllRestarts
+from oskaar.solvers.basis import Basis
 from oskaar.solvers.geometric_restarts import FeatureRows, GeometricBlock, GeometricRestarts, GramRows
+
+MANY = 8
+"""Labels with so many times as many coordinates as restarts have rows are written in a basis of what they span."""
 
 RENEWAL, SOONEST = 16, 128
 """A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
@@ -75,6 +79,10 @@ class Restarts:
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> Any:
         """Rounds to come."""
         raise NotImplementedError
+
+    def compress(self, pending: Any) -> Basis | None:
+        """The basis in which targets and estimates of these rounds are from now on; None: in that of the labels."""
+        return None
 
     def births_of(self, pending: Any, i: int) -> NDArray[np.int64]:
         """The restarts of round i."""
@@ -135,6 +143,17 @@ class KernelRestarts(Restarts):
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> list[Any]:
         """Rounds to come: a block of each solver."""
         return [s.begin(self._against(compared, k), compared.corner(k), ends) for s, k in self._by_kernel]
+
+    def compress(self, blocks: list[Any]) -> Basis | None:
+        """A basis, where labels have many coordinates for the rows kept, and there are several rounds of one row."""
+        solver, rounds = self.solvers[0], len(blocks[0].ends)
+        few = solver.numbers is None or solver.products.targets < MANY * solver.rows
+        if few or rounds == 1 or rounds < blocks[0].ends[-1]:
+            return None
+        basis = Basis(solver.targets_span, rounds)
+        for block in blocks:
+            block.in_basis(basis)
+        return basis
 
     def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
         """Rounds of one row each, all from the present state."""

@@ -43,6 +43,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, random_signs
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
+from oskaar.solvers.basis import Basis
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
 from oskaar.solvers.suffix_factor import PANEL, TOGETHER, SuffixFactor
 
@@ -129,6 +130,11 @@ class AllRestarts:
     def rows(self) -> int:
         """How many past rows are kept: B of `begin` has as many."""
         return self.products.n
+
+    @property
+    def targets_span(self) -> Array:
+        """As many vectors (rows, p) as there are rows, which span their targets: C."""
+        return self.products.C[: self.products.targets, : self.rows].T
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:
@@ -336,6 +342,12 @@ class Products:
         self.n, self.old = self.n - k, self.old - k
         self.q, self.C, self.F, self.U = self.q[k:], self.C[:, k:], self.F[:, k:], self.U[:, k:]
 
+    def turned(self, T: Array) -> None:
+        """Targets are T h in place of h, with T (q, p)."""
+        C = np.empty((len(T), len(self.q)))
+        np.matmul(T, self.C[: self.targets, : self.n], out=C[:, : self.n])
+        self.C, self.targets = C, len(T)
+
     def copy(self, rows: int) -> Products:
         """The same, with arrays of its own that have room for so many more rows."""
         twin = Products()
@@ -392,12 +404,19 @@ class RestartBlock:
         self._step: Step | None = None
         self._G: Array | None = None
         self._H = np.zeros((0, solver.products.targets))
+        self.basis: Basis | None = None
         self.starts = np.concatenate([solver.starts, [n], n + ends[:-1]])
 
     @property
     def targets(self) -> int:
         """The number of coordinates, p."""
         return self._H.shape[1]
+
+    def in_basis(self, basis: Basis) -> None:
+        """From now on targets and estimates are coordinates in a basis that spans the targets so far."""
+        assert not self._single
+        self._products.turned(basis.Q)
+        self.basis, self._H = basis, np.zeros((0, basis.p))
 
     def require_current(self) -> None:
         """Refuse a block that was made from another state."""
@@ -421,7 +440,7 @@ class RestartBlock:
             self.require_current()
             lo, hi = int(self.ends[i - 1]) if i else 0, int(self.ends[i])
             starts = self.starts[: len(self.starts) - len(self.ends) + i + 1]
-            most = self.solver.most_rows(self._products.targets)
+            most = self.solver.most_rows(self._products.targets if self.basis is None else self.basis.columns)
             starts = _in_window(starts, self.solver.rows + lo, most)
             self._G = self._one(lo, starts) if hi - lo == 1 else self._joint(lo, hi, starts)
         return self._G
@@ -445,6 +464,8 @@ class RestartBlock:
         """The products after all rounds; those of the solver itself, changed, if there is one row."""
         if self._single:
             self._learn()
+        elif self.basis is not None:
+            self._products.turned(self.basis.Q[: self._products.targets].T)
         return self._products
 
     def _learn(self) -> None:
