@@ -225,13 +225,23 @@ def lives(restarts):
     return lambda s, t: s == 0 or t - s < 4 * max(2**k for k in range(20) if (s + 1) % 2**k == 0)
 
 
+def in_window(window, begins, s, t):
+    """Whether the expert that starts at s has at most `window` rows at t, or `window(t)`; the newborn always."""
+    return window is None or s == t or begins[t] - begins[s] <= (window(t) if callable(window) else window)
+
+
+def rows_by_coordinates(numbers, widths, least=16):
+    """The window of each round t, where labels had widths[t] coordinates before it."""
+    return lambda t: max(least, numbers // max(1, widths[t]))
+
+
 def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, lives=None):
     """Algorithm 2, or Algorithm 3 when shifted, with experts (s, K, lam) for s = 1..t.
 
     Round t is rows [ends[t - 1], ends[t]). Returns the mixture's estimates, stacked, and for each round the
     weights p_t and the estimates of all experts, ordered by restart, Gram matrix and lam.
-    `window` keeps the experts, and the newborn, whose past has at most that many rows; `lives(s, t)` says
-    whether the expert that starts at s (from 0) is alive at t. A Gram matrix may be a function of s.
+    `window` keeps the experts, and the newborn, whose past has at most that many rows, or `window(t)`; `lives(s, t)`
+    says whether the expert that starts at s (from 0) is alive at t. A Gram matrix may be a function of s.
     """
     T = len(ends)
     kinds = [(K, lam) for K in Ks for lam in lams]
@@ -241,7 +251,7 @@ def salami(Ks, Phi, ends, lams, eta, project=False, shifted=False, window=None, 
     losses = np.zeros((T, len(kinds), T))  # tilde l_r(s, kind), with the mixture's own loss while s sleeps
     for t in range(T):
         now = rows_of[t]
-        alive = [s for s in range(t + 1) if window is None or s == t or begins[t] - begins[s] <= window]
+        alive = [s for s in range(t + 1) if in_window(window, begins, s, t)]
         alive = [s for s in alive if lives is None or lives(s, t)]
         mixture, G = estimates if shifted else None, []
         for K, lam in kinds:
@@ -549,7 +559,7 @@ def mixture_with_experts(
     if record is not None:
         record |= {"paid": paid, "paid_by": paid_by, "own": own, "judged": judged, "corrected": corrected}
     for t, (lo, hi) in list(enumerate(zip(begins, ends)))[begin:]:
-        alive = [s for s in range(t + 1) if window is None or s == t or lo - begins[s] <= window]
+        alive = [s for s in range(t + 1) if in_window(window, begins, s, t)]
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
         of_round = ridges(t) if callable(ridges) else ridges
@@ -609,6 +619,7 @@ def ensemble(
     columns=False,
     at_once=16,
     window=512,
+    early=None,
     neighbours=True,
     piece=32,
     **settings,
@@ -616,7 +627,7 @@ def ensemble(
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
     kernel: one, in place of those in units of the rows. units: scales are taken up to so many rows, and then when
-    there are `exact`. exact: with scales of so many rows it is on features:
+    there are `exact`. early: the window of restarts before. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
     which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
     up to 4 exact rows. Where rounds are parts all is learned again, once, with geometric restarts on the first
@@ -635,7 +646,7 @@ def ensemble(
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
         kernels = kernels_in_force(X, taken[begin], Phi)[: 3 if parts else 4] if kernel is None else [kernel]
         Ks = [gram(k, seen, seen) for k in kernels]
-        asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, **settings}
+        asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, "window": early, **settings}
         lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)][: len(Ks)]
         asked["ridge_lams"] = lams_of_each if len(Ks) > 1 else (0.05, 0.5, 1.0, 2.0)
         if taken[begin] >= exact:

@@ -68,6 +68,83 @@ def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact, monk
     np.testing.assert_allclose(replay(make(), rows(X), ys).estimates, G, atol=1e-8)
 
 
+def sets(n):
+    """Sets of labels, of few sizes at first: coordinates come late. Some rows are far out."""
+    X, _ = stream(n)
+    X[5::6] *= 4
+    return X, [frozenset(j for j in range(3) if x[j] > 0.3 or j < t // 9 - x[j]) for t, x in enumerate(X)]
+
+
+def restarts_of(learner):
+    return learner._mixture.restarts.solvers
+
+
+@pytest.mark.parametrize("mode", ["linear", "sparse"])
+@pytest.mark.parametrize("many", [0, 8], ids=["a basis", "no basis"])
+def test_restarts_have_fewer_rows_where_labels_have_many_coordinates(mode, many, monkeypatch):
+    """Rows times coordinates are bounded, on kernels and on features: in turn, in a replay, and resumed.
+
+    A replay is in coordinates of a basis, or of the labels.
+    """
+    monkeypatch.setattr("oskaar.learners.restarts.MANY", many)
+    monkeypatch.setattr("oskaar.learners.refit.TAKEN", 4)
+    monkeypatch.setattr("oskaar.learners.ensemble.NUMBERS", 40)
+    monkeypatch.setattr("oskaar.solvers.all_restarts.LEAST_ROWS", 3)
+    n, loss, budget, exact = 38, losses.F1(3), 8, 16
+    linear = kernels.Linear(), np.asarray, {"kernel": naive.linear}
+    (X, ys), (kernel, rows, settings) = sets(n), MODES.get(mode, linear)
+    spaces = [loss.space()]
+    for y in ys:
+        spaces.append(spaces[-1].extended(y))
+    most = naive.rows_by_coordinates(40, [space.p for space in spaces], 3)
+    assert len({most(t) for t in range(n)}) > 3
+    assert most(exact) < exact
+    settings = {"exact": exact, "budget": budget, "draws": uniforms(0, 0, n), "piece": 4, **settings}
+    settings |= {"early": most, "window": lambda t: min(20, most(t))}
+    judged = lambda t, g, known: loss(loss.decode(steady(g)), ys[t])  # noqa: E731
+    G, _, _ = naive.ensemble(X, loss.embed_many(ys), list(range(1, n + 1)), judged, **settings)
+    whole, loop = (Ensemble(loss, kernel, budget=budget) for _ in range(2))
+    np.testing.assert_allclose(replay(whole, rows(X), ys).estimates, G, atol=1e-8)
+    for t, (x, y) in enumerate(zip(as_rounds(rows(X)), ys)):
+        np.testing.assert_allclose(loop.estimate(x), G[t], atol=1e-8)
+        before = loop.to_bytes() if t % 8 == 0 else b""
+        with pytest.raises(ValueError, match="label"):
+            loop.learn_one(x, {7})
+        assert not before or loop.to_bytes() == before
+        loop.learn_one(x, y)
+        assert {solver.rows for solver in restarts_of(loop)} == {min(t + 1, most(t + 1), 20 if t >= 17 else n)}
+        if t in (3, 12, 16, 17, 30):
+            loop = oskaar.from_bytes(loop.to_bytes())
+    assert [s.rows for s in restarts_of(whole)] == [s.rows for s in restarts_of(loop)]
+    np.testing.assert_allclose(loop.estimate(rows(X)[0]), whole.estimate(rows(X)[0]), atol=1e-10)
+
+
+def test_estimates_in_a_basis_do_not_depend_on_later_labels(monkeypatch):
+    """To the last bit, in one chunk; labels to come have other coordinates."""
+    monkeypatch.setattr("oskaar.learners.restarts.MANY", 0)
+    X, ys = sets(40)
+    learner = Ensemble(losses.F1(6), kernels.Gaussian(2.0) + 1.0).partial_fit(X[:20], ys[:20])
+    one, other = oskaar.from_bytes(learner.to_bytes()), oskaar.from_bytes(learner.to_bytes())
+    G = replay(one, X[20:], ys[20:]).estimates
+    H = replay(other, X[20:], [*ys[20:30], *({3}, {1, 3, 4, 5}, {4, 5}) * 3, {0, 1, 3, 4, 5}]).estimates
+    for g, h in zip(G[:11], H[:11]):
+        np.testing.assert_array_equal(g, h)
+    assert np.abs(G[-1] - H[-1]).max() > 0.01
+
+
+def test_no_surrogate_bound_without_the_first_restart(monkeypatch):
+    """The theorem is about KAAR on all rows."""
+    monkeypatch.setattr("oskaar.learners.ensemble.NUMBERS", 80)
+    X, ys = sets(30)
+    settings = {"selection": False, "neighbours": False, "stacking": False, "eta": 0.125}
+    learner = Ensemble(losses.F1(3), kernels.Gaussian(2.0) + 1.0, **settings)
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        dropped = restarts_of(learner)[0].rows < learner.rounds
+        assert (learner.certificate().surrogate_bound is None) == dropped
+    assert dropped
+
+
 @pytest.mark.parametrize("kernel", [None, kernels.Gaussian(2.0) + 1.0], ids=["three kernels", "one kernel"])
 def test_rounds_of_parts_on_features_are_the_definition(rng, kernel):
     sizes = rng.integers(1, 6, size=18)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oskaar.solvers import suffix_factor
 from oskaar.solvers.all_restarts import AllRestarts
+from oskaar.solvers.basis import Basis
 from oskaar.solvers.geometric_restarts import outlives
 
 
@@ -98,6 +99,67 @@ def test_window_drops_whole_rounds(stream, window, per_block):
     begins = np.array([0, *ends[:-1]])
     assert kept[-1].tolist() == [s for s in range(len(ends)) if ends[-1] - begins[s] <= window]
     assert solver.rows == (ends[-1] - begins[kept[-1][0]] if len(kept[-1]) else 0)
+
+
+@given(
+    streams(max_rounds=40, max_rows=3),
+    st.integers(1, 30),
+    st.integers(1, 6),
+    st.none() | st.integers(1, 12),
+    st.sampled_from([1, 2, 5, 24]),
+)
+def test_rows_by_coordinates(stream, numbers, least, window, per_block):
+    """With numbers, the experts are those that have few enough rows for the coordinates known, whatever the block."""
+    K, Phi, ends, lam = stream
+    sizes, begins = np.diff(ends, prepend=0), np.array([0, *ends[:-1]])
+
+    def width(t):
+        return min(Phi.shape[1], 1 + t // 5)
+
+    narrow = Phi * (np.arange(Phi.shape[1]) < np.repeat([width(t) for t in range(len(ends))], sizes)[:, None])
+    by_numbers = naive.rows_by_coordinates(numbers, [0, *map(width, range(len(ends)))], least)
+    most = by_numbers if window is None else lambda t: min(window, by_numbers(t))
+    literal = literal_salami(K, narrow, ends, [lam], eta=0.5, window=most)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("oskaar.solvers.all_restarts.LEAST_ROWS", least)
+        experts, kept = run(AllRestarts(lam, window, numbers), K, Phi, ends, per_block, width)
+    assert_same(experts, literal.experts)
+    assert kept[-1].tolist() == [s for s in range(len(ends)) if ends[-1] - begins[s] <= most(len(ends))]
+
+
+@given(streams(max_rounds=40), st.integers(2, 24), st.sampled_from([None, 6]), st.booleans())
+def test_blocks_in_a_basis(stream, per_block, window, repeated):
+    """Estimates and targets of a block are coordinates in a basis that grows; the state is in those of the labels."""
+    K, Phi, ends, lam = stream
+    many = np.random.default_rng(len(Phi)).normal(size=(len(Phi), 40)) / 7
+    Phi = np.sign(Phi) / 2 if repeated else many  # few directions, or many coordinates
+    Phi[:, 1:] *= (np.arange(len(Phi)) >= 5)[:, None]
+    plain, solver = AllRestarts(lam, window), AllRestarts(lam, window)
+    expected, _ = run(plain, K, Phi, ends, per_block)
+    for lo in range(0, len(ends), per_block):
+        hi = min(lo + per_block, len(ends))
+        block = solver.begin(K[lo - solver.rows : lo, lo:hi], K[lo:hi, lo:hi], ends[: hi - lo])
+        basis = Basis(solver.targets_span, hi - lo)
+        if hi > lo + 1:
+            block.in_basis(basis)
+        for i in range(hi - lo):
+            G, H = block.estimates(i), Phi[lo + i : lo + i + 1, : 1 if lo + i < 5 else None]
+            assert_same([basis.vectors(G) if hi > lo + 1 else G], [expected[lo + i]], atol=1e-8)
+            block.observe(i, basis.coordinates(H) if hi > lo + 1 else H)
+        np.testing.assert_allclose(basis.Q @ basis.Q.T, np.eye(basis.p), atol=1e-12)
+        solver.commit(block)
+    assert_same([solver.oldest()[1][:, None]], [plain.oldest()[1][:, None]], atol=1e-8)
+
+
+def test_a_basis_stays_orthonormal(rng):
+    """Also where a target is nearly in the span, and where it is in it."""
+    H = rng.normal(size=(4, 30))
+    basis = Basis(H, 10)
+    for i in range(8):
+        near = rng.normal(size=(1, 4)) @ H + (1e-9 * rng.normal(size=(1, 30)) if i % 2 else 0.0)
+        np.testing.assert_allclose(basis.vectors(basis.coordinates(near)), near, atol=1e-11)
+        assert basis.p == 4 + (i + 1) // 2
+        np.testing.assert_allclose(basis.Q @ basis.Q.T, np.eye(basis.p), atol=1e-12)
 
 
 @given(streams(max_rows=2), st.sampled_from([1, 3, 7]))

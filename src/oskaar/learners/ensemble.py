@@ -88,6 +88,9 @@ ALONE = 1024
 WINDOW = 512
 """Rows of the restarts by then."""
 
+NUMBERS = 2**15
+"""Rows of the restarts times coordinates of labels, at most, where ridge regressions have all rows."""
+
 REFITS = 4
 """Features are taken anew up to so many times as many rows."""
 
@@ -214,7 +217,9 @@ class Ensemble(OnlineLearner):
         """While rows are few: inputs that keep them all, restarts with the first kernel, and no features."""
         inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
         ridge = name if len(asked) > 1 and not self.loss.parts else None
-        return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge), [None] * len(asked)
+        alone = ridge is not None or self.loss.parts or self._own is not None
+        numbers = None if alone else NUMBERS
+        return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge, numbers), [None] * len(asked)
 
     def _on_features(self, asked: list[Any], reading: Reading) -> tuple[Inputs, Any, list[FeatureMap | None]]:
         """For ever: features for each kernel, and restarts on the last rows; where rounds are parts, on features."""
@@ -223,7 +228,7 @@ class Ensemble(OnlineLearner):
             inputs = inputs_for([None] * len(maps), [*maps], True, any(m.renews for m in maps), reading.schema)
             return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
         inputs = inputs_for(asked[:1], [None], False, schema=reading.schema)
-        return inputs, KernelRestarts(inputs, list(LAMS), WINDOW, 1), [*maps]
+        return inputs, KernelRestarts(inputs, list(LAMS), WINDOW, 1, None, NUMBERS), [*maps]
 
     def _maps(self, asked: list[Any], reading: Reading) -> list[FeatureMap]:
         """Features for each kernel: a dictionary, or the columns of sparse rows that have few."""

@@ -148,6 +148,8 @@ class PendingMixture:
     rows: list[tuple[int, int]]
     weights: Weights
     changes: ChangeDetector
+    basis: Any = None
+    """That of the estimates of restarts; None is that of labels."""
     G: Array = field(default_factory=lambda: np.zeros((0, 0)))
     births: Any = None
     current: Any = None
@@ -350,7 +352,10 @@ class Mixture:
         restarts = self.restarts.begin(compared, ends, None if labels is None or self.shifted else labels.Phi)
         experts = [expert.forecast(compared, space, labels) for expert in self.experts]
         E = _stacked([one.estimates for one in experts], block.n)
-        return PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
+        pending = PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
+        if labels is not None and space.euclidean and not self.shifted:
+            pending.basis = self.restarts.compress(restarts)
+        return pending
 
     def _mix(self, pending: PendingMixture, i: int, space: Space) -> None:
         """The estimate of round i, from the weights after the rounds before it."""
@@ -363,7 +368,8 @@ class Mixture:
     ) -> None:
         """The estimate, from those of restarts, (S, n, p) by kind, of their ridge regressions, and of experts."""
         lo, hi = pending.rows[i]
-        pending.births, restarts = births, self._inside(_kinds(estimates), space)
+        basis = pending.basis
+        pending.births, restarts = births, self._inside(_kinds(estimates), basis or space)
         experts = pending.E[:, lo:hi, : space.p]
         if ridges:
             experts = _stacked([*ridges, experts], hi - lo)
@@ -372,7 +378,8 @@ class Mixture:
         logs, expert_logs = pending.weights.logs(births)
         p, mass = softmax(logs)
         all_logs = np.concatenate([[mass], expert_logs])
-        whole = mean = _mean(p, restarts)  # Algorithm 2, line 8
+        mean = _mean(p, restarts)  # Algorithm 2, line 8
+        whole = mean = mean if basis is None else basis.vectors(mean)
         if len(experts):
             shares, _ = softmax(all_logs)
             q = max(mean.shape[1], experts.shape[2])
@@ -388,12 +395,17 @@ class Mixture:
         Phi, space = labels.targets(i), labels.spaces[i + 1]
         restarts, experts, whole = pending.current
         G = fit_columns(whole, Phi.shape[1])
-        losses = _loss(self._charged(restarts, G), Phi, space)
+        targets, basis = target_of(Phi, G, self.shifted), pending.basis
+        if basis is None:
+            losses = _loss(self._charged(restarts, G), Phi, space)
+        else:
+            targets = basis.coordinates(Phi)
+            losses = _loss(restarts, targets, basis)
         own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
         weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
         pending.weights = weights
         pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
-        self.restarts.observe(pending.restarts, i, target_of(Phi, G, self.shifted))
+        self.restarts.observe(pending.restarts, i, targets)
 
     def _charged(self, E: Array, G: Array) -> Array:
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""

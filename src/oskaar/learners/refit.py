@@ -186,7 +186,8 @@ class Refit:
     def of(cls, inputs: Inputs, estimator: Any, block: Block, Phi: Array) -> Refit:
         """For rounds of one row each, read by these inputs, with labels Phi."""
         mixture, n = estimator.mixture, block.n
-        first = max(0, n - mixture.restarts.window)
+        most = mixture.restarts.solvers[0].most_rows(Phi.shape[1])
+        first = max(0, n - most)
         inputs.append(inputs.part(block, first, n))
         last = RefitRestarts(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
         experts = [

@@ -21,7 +21,11 @@ from oskaar.inputs import Block, Compared, Inputs
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.all_restarts import CHUNK, AllRestarts
+from oskaar.solvers.basis import Basis
 from oskaar.solvers.geometric_restarts import FeatureRows, GeometricBlock, GeometricRestarts, GramRows
+
+MANY = 8
+"""Labels with so many times as many coordinates as restarts have rows are written in a basis of what they span."""
 
 RENEWAL, SOONEST = 16, 128
 """A full dictionary of m inputs may be followed by a new one after 16 m rounds, and no sooner than 128."""
@@ -76,6 +80,10 @@ class Restarts:
         """Rounds to come."""
         raise NotImplementedError
 
+    def compress(self, pending: Any) -> Basis | None:
+        """The basis in which targets and estimates of these rounds are from now on; None: in that of the labels."""
+        return None
+
     def births_of(self, pending: Any, i: int) -> NDArray[np.int64]:
         """The restarts of round i."""
         raise NotImplementedError
@@ -96,9 +104,11 @@ class Restarts:
 class KernelRestarts(Restarts):
     """Restarts at all rounds, on kernel values: all rows, or those of a window, are kept.
 
+    window: restarts have at most so many rows. The inputs forget the others.
     kernels: with so many of the kernels of the inputs, the first ones; None is all.
     ridge: the name of the kernel, if ridge regressions on all rows are wanted too: the oldest restart without its
-        factor lam / s. Without a window, and for rounds of one row.
+        factor lam / s. Without a window or numbers, and for rounds of one row.
+    numbers: rows times coordinates of labels are at most so many (`AllRestarts`). The inputs keep all rows.
     """
 
     room = CHUNK
@@ -110,11 +120,12 @@ class KernelRestarts(Restarts):
         window: int | None = None,
         kernels: int | None = None,
         ridge: str | None = None,
+        numbers: int | None = None,
     ) -> None:
         self.inputs, self.lams, self.window = inputs, lams, window
         self.names = [] if ridge is None else [f"ridge, {ridge}, lam {lam:g}" for lam in lams]
         self.groups = [] if ridge is None else [ridge] * len(lams)
-        self.solvers = [AllRestarts(lam, window) for _ in inputs.kernels[:kernels] for lam in lams]
+        self.solvers = [AllRestarts(lam, window, numbers) for _ in inputs.kernels[:kernels] for lam in lams]
 
     @property
     def kinds(self) -> int:
@@ -131,14 +142,30 @@ class KernelRestarts(Restarts):
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> list[Any]:
         """Rounds to come: a block of each solver."""
-        return [s.begin(compared.against(which).T, compared.corner(which), ends) for s, which in self._by_kernel]
+        return [s.begin(self._against(compared, k), compared.corner(k), ends) for s, k in self._by_kernel]
+
+    def compress(self, blocks: list[Any]) -> Basis | None:
+        """A basis, where labels have many coordinates for the rows kept, and there are several rounds of one row."""
+        solver, rounds = self.solvers[0], len(blocks[0].ends)
+        few = solver.numbers is None or solver.products.targets < MANY * solver.rows
+        if few or rounds == 1 or rounds < blocks[0].ends[-1]:
+            return None
+        basis = Basis(solver.targets_span, rounds)
+        for block in blocks:
+            block.in_basis(basis)
+        return basis
 
     def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
         """Rounds of one row each, all from the present state."""
-        made = [s.forecast_each(compared.against(k).T, compared.diagonal(k)) for s, k in self._by_kernel]
+        made = [s.forecast_each(self._against(compared, k), compared.diagonal(k)) for s, k in self._by_kernel]
         now, alive = self.solvers[0].rounds, len(made[0][0])
         ridges = [np.array([ridge for _, ridge in made])] if self.names else []
         return np.arange(now + 1 - alive, now + 1), [G for G, _ in made], ridges
+
+    def _against(self, compared: Compared, kernel: int) -> Array:
+        """k(X, x) of the rows that restarts still use, the last ones."""
+        last: Array = compared.against(kernel)[:, self.inputs.n - self.solvers[0].rows :].T
+        return last
 
     def fitted(self, solvers: list[AllRestarts]) -> KernelRestarts:
         """The same restarts with solvers that have seen the rows of the inputs."""
@@ -170,10 +197,11 @@ class KernelRestarts(Restarts):
             block.observe(i, targets)
 
     def commit(self, blocks: list[Any]) -> None:
-        """Learn rounds that were observed, and forget rows that no restart uses."""
+        """Learn rounds that were observed; with a window, forget rows that no restart uses."""
         for solver, block in zip(self.solvers, blocks, strict=True):
             solver.commit(block)
-        self.inputs.forget(self.inputs.n - self.solvers[0].rows)
+        if self.window is not None:
+            self.inputs.forget(self.inputs.n - self.solvers[0].rows)
 
     def effective_dimension(self, weights: Array, probes: int | None) -> float:
         """The mean of d_eff over restarts with weights (kinds, restarts alive)."""
@@ -182,7 +210,7 @@ class KernelRestarts(Restarts):
 
     def hindsight(self, space: Space, rounds: int) -> list[tuple[float, float]]:
         """(log det(I + K / lam), min_g L_T(g)) of KAAR on all rows, for each kind; none where rows were forgotten."""
-        if self.inputs.n != rounds or self.window is not None:
+        if self.inputs.n != rounds or self.solvers[0].rows != rounds or self.window is not None:
             return []
         return [_fitted(solver.lam, *solver.oldest(), space) for solver in self.solvers]
 
@@ -191,7 +219,9 @@ class KernelRestarts(Restarts):
         kernels = len(self.solvers) // len(self.lams)
         state.require(0 < kernels <= len(self.inputs.kernels), "a kernel for each restart")
         state.require(len(self.solvers) == kernels * len(self.lams), "a solver for each restart")
-        self._check_solvers(AllRestarts, rounds, self.inputs.n)
+        rows, known = self.solvers[0].rows, self.inputs.n
+        state.require(rows == known or (self.window is None and rows < known), "as many rows as there are")
+        self._check_solvers(AllRestarts, rounds, rows)
 
 
 @dataclass

@@ -245,9 +245,14 @@ class Space(ABC):
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
+    @property
+    def euclidean(self) -> bool:
+        """Whether the geometry of phi is that of its coordinates."""
+        return type(self).squared_norms is Space.squared_norms
+
     def products(self, V: Array) -> Array:
         """<u, v> (K, K, n) of each two of the vectors V (K, n, p), in the geometry of phi."""
-        if type(self).squared_norms is Space.squared_norms:
+        if self.euclidean:
             by_row = V.swapaxes(0, 1)
             return np.moveaxis(by_row @ by_row.swapaxes(1, 2), 0, 2)
         i, j = np.triu_indices(len(V))

@@ -43,6 +43,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, random_signs
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
+from oskaar.solvers.basis import Basis
 from oskaar.solvers.rounding import LEAST_SHARED, SLACK, not_positive, require_resolved
 from oskaar.solvers.suffix_factor import PANEL, TOGETHER, SuffixFactor
 
@@ -51,6 +52,9 @@ CHUNK = TOGETHER
 
 OPEN_ROWS = 12
 """Rows that stay open before V takes them."""
+
+LEAST_ROWS = 16
+"""Rows that are kept however many coordinates targets have."""
 
 ROOM = 256
 """Columns that are reserved for rows to come."""
@@ -63,7 +67,8 @@ class AllRestarts:
     """All restarts of KAAR. Its state is plain arrays: V in panels, and its products with targets and open rows.
 
     `lam` is used as it is: for the shifted variant pass 4 lam, and observe 2 phi - g. With `window`, whole
-    oldest rounds are forgotten, and their restarts with them, until at most that many rows are left.
+    oldest rounds are forgotten, and their restarts with them, until at most that many rows are left. With `numbers`
+    also until rows times target coordinates are at most so many; 16 rows are left however many coordinates there are.
     Blocks of any size, or of one row, give the same numbers; large ones cost O(m^2 t), and 24 rows are best.
     A round of which float64 would not keep six digits is refused (`solvers.rounding`).
 
@@ -80,12 +85,12 @@ class AllRestarts:
     array([0, 1])
     """
 
-    def __init__(self, lam: float, window: int | None = None) -> None:
+    def __init__(self, lam: float, window: int | None = None, numbers: int | None = None) -> None:
         if not (lam > 0 and np.isfinite(lam)):
             raise ValueError(f"lam must be > 0 and finite, got {lam}: K + lam I has to be invertible.")
         if window is not None and window < 1:
             raise ValueError(f"window must be >= 1 row, got {window}: pass None to keep all rows.")
-        self.lam, self.window = lam, window
+        self.lam, self.window, self.numbers = lam, window, numbers
         self.factor = SuffixFactor()
         self.products = Products()
         self.rounds = 0
@@ -109,15 +114,27 @@ class AllRestarts:
         V = dtrtri(L, lower=1)[0][::-1, ::-1]
         scales = np.diagonal(V).copy()
         V = V / scales[:, None]
-        new = AllRestarts(self.lam, self.window)
+        new = AllRestarts(self.lam, self.window, self.numbers)
         new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, (V @ H).T)
         new.rounds, new.starts = rounds, np.arange(len(L))
         return new
+
+    def most_rows(self, targets: int) -> int | None:
+        """How many rows are kept at most, with so many target coordinates; None is all."""
+        if self.numbers is None:
+            return self.window
+        most = max(LEAST_ROWS, self.numbers // max(1, targets))
+        return most if self.window is None else min(most, self.window)
 
     @property
     def rows(self) -> int:
         """How many past rows are kept: B of `begin` has as many."""
         return self.products.n
+
+    @property
+    def targets_span(self) -> Array:
+        """As many vectors (rows, p) as there are rows, which span their targets: C."""
+        return self.products.C[: self.products.targets, : self.rows].T
 
     @property
     def starts_alive(self) -> NDArray[np.int64]:
@@ -160,7 +177,7 @@ class AllRestarts:
         if not (np.isfinite(B).all() and np.isfinite(diagonal).all()):
             raise ValueError(NOT_FINITE)
         old, products, m = self.factor.n, self.products, len(diagonal)
-        starts = _in_window(np.append(self.starts, self.rows), self.rows, self.window)
+        starts = _in_window(np.append(self.starts, self.rows), self.rows, self.most_rows(products.targets))
         G, ridge = np.empty((m, products.targets, len(starts))), np.empty((m, products.targets))
         for i, (v, k, kxx) in enumerate(zip(self.factor.times(B[:old]), B[old:].T, diagonal.tolist(), strict=True)):
             step = products.step(products.project(v, k), kxx, self.lam)
@@ -183,7 +200,7 @@ class AllRestarts:
         if self.products.open >= OPEN_ROWS:
             self.factor.append(*self.products.close())  # (6)
             self.factor.advance(rows - 1)  # the work of a fold begins with the row after it, where rows come singly
-        late = _in_window(self.starts, self.rows, self.window)
+        late = _in_window(self.starts, self.rows, self.most_rows(self.products.targets))
         if len(late) < len(self.starts):
             self._drop(late)
 
@@ -229,6 +246,7 @@ class AllRestarts:
             not len(starts) or (starts.min() >= 0 and starts.max() < n), "a restart must begin at a row that is kept"
         )
         require_number(self.lam, "lam", above=0.0)
+        require(self.numbers is None or type(self.numbers) is int, "a limit of numbers must be whole")
 
 
 @dataclass
@@ -324,6 +342,12 @@ class Products:
         self.n, self.old = self.n - k, self.old - k
         self.q, self.C, self.F, self.U = self.q[k:], self.C[:, k:], self.F[:, k:], self.U[:, k:]
 
+    def turned(self, T: Array) -> None:
+        """Targets are T h in place of h, with T (q, p)."""
+        C = np.empty((len(T), len(self.q)))
+        np.matmul(T, self.C[: self.targets, : self.n], out=C[:, : self.n])
+        self.C, self.targets = C, len(T)
+
     def copy(self, rows: int) -> Products:
         """The same, with arrays of its own that have room for so many more rows."""
         twin = Products()
@@ -380,12 +404,19 @@ class RestartBlock:
         self._step: Step | None = None
         self._G: Array | None = None
         self._H = np.zeros((0, solver.products.targets))
+        self.basis: Basis | None = None
         self.starts = np.concatenate([solver.starts, [n], n + ends[:-1]])
 
     @property
     def targets(self) -> int:
         """The number of coordinates, p."""
         return self._H.shape[1]
+
+    def in_basis(self, basis: Basis) -> None:
+        """From now on targets and estimates are coordinates in a basis that spans the targets so far."""
+        assert not self._single
+        self._products.turned(basis.Q)
+        self.basis, self._H = basis, np.zeros((0, basis.p))
 
     def require_current(self) -> None:
         """Refuse a block that was made from another state."""
@@ -409,7 +440,8 @@ class RestartBlock:
             self.require_current()
             lo, hi = int(self.ends[i - 1]) if i else 0, int(self.ends[i])
             starts = self.starts[: len(self.starts) - len(self.ends) + i + 1]
-            starts = _in_window(starts, self.solver.rows + lo, self.solver.window)
+            most = self.solver.most_rows(self._products.targets if self.basis is None else self.basis.columns)
+            starts = _in_window(starts, self.solver.rows + lo, most)
             self._G = self._one(lo, starts) if hi - lo == 1 else self._joint(lo, hi, starts)
         return self._G
 
@@ -432,6 +464,8 @@ class RestartBlock:
         """The products after all rounds; those of the solver itself, changed, if there is one row."""
         if self._single:
             self._learn()
+        elif self.basis is not None:
+            self._products.turned(self.basis.Q[: self._products.targets].T)
         return self._products
 
     def _learn(self) -> None:
