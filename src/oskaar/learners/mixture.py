@@ -253,6 +253,8 @@ class Mixture:
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingMixture:
         """Several rounds: each is mixed, then its label is observed."""
         pending, estimates = self._begin(block, labels.ends, labels, labels.spaces[0]), []
+        if labels.spaces[0].euclidean and not self.shifted:
+            pending.basis = self.restarts.compress(pending.restarts)
         for i in range(len(labels.ys)):
             self._mix(pending, i, labels.spaces[i])
             estimates.append(fit_columns(pending.current[2], labels.Phi.shape[1]))
@@ -352,10 +354,7 @@ class Mixture:
         restarts = self.restarts.begin(compared, ends, None if labels is None or self.shifted else labels.Phi)
         experts = [expert.forecast(compared, space, labels) for expert in self.experts]
         E = _stacked([one.estimates for one in experts], block.n)
-        pending = PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
-        if labels is not None and space.euclidean and not self.shifted:
-            pending.basis = self.restarts.compress(restarts)
-        return pending
+        return PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
 
     def _mix(self, pending: PendingMixture, i: int, space: Space) -> None:
         """The estimate of round i, from the weights after the rounds before it."""
