@@ -40,6 +40,7 @@ from oskaar.learners.relearning import KeptRounds, Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
+from oskaar.learners.since_change import SinceChange
 from oskaar.learners.stacking import Stacking
 from oskaar.losses import Loss
 from oskaar.requirements import require_bool, require_whole
@@ -61,13 +62,16 @@ RIDGE_LAMS: dict[str, tuple[float, ...]] = {
 MORE_LAMS = (0.05, 0.5, 2.0)
 """Of ridge regressions with other kernels."""
 
+SINCE_CHANGE = {"rough": [0.05], "ranks": [0.03]}
+"""Lams of ridge regressions on the rows since the last change, with each of these kernels."""
+
 DIFFERENCES = ("kernel", "rough")
 """Kernels with which differences of labels are regressed too."""
 
 ETA = 0.5
 """The rate over the mean loss so far."""
 
-NOT_JUDGED = ("smooth", "rough", "ranks", "differences", "mean")
+NOT_JUDGED = ("smooth", "rough", "ranks", "differences", "mean", "since change")
 """Groups of experts that the selection does not judge on their own: the regression on all experts has them."""
 
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
@@ -173,6 +177,8 @@ class Ensemble(OnlineLearner):
         else:
             inputs, restarts, maps = self._on_features(asked, reading)
         experts = self._experts(inputs, restarts, reading, maps, names, 2 * self._last)
+        if self._own is None and not self.loss.parts:
+            experts += self._since_change(inputs, kernels)
         static = [restarts, *experts]
         priors = [RIDGE if name.startswith("ridge") else OTHER for e in static for name in e.names]
         weights = Weights(self.eta or ETA, restarts.kinds, self.eta is None, LATER, priors)
@@ -272,6 +278,14 @@ class Ensemble(OnlineLearner):
             return [Ridges(inputs, 0, wider, list(LAMS), names[0], False, False, renewal)]
         return ridges if parts else [*ridges, PastLabels()]
 
+    def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:
+        """Regressions that are born when a change is found."""
+        return [
+            SinceChange(inputs, Nystrom(kernels[name], self._budget, ridge=min(LAMS)), lams, name, 2 * self._last)
+            for name, lams in SINCE_CHANGE.items()
+            if name in kernels
+        ]
+
     def _scored(self, groups: list[str]) -> list[int]:
         """Candidates that also stand as scores, where the loss has some: the whole, and the linear kernel."""
         if self.loss.scored(np.zeros((0, self.loss.space().p))) is None:
@@ -289,7 +303,7 @@ class Ensemble(OnlineLearner):
         They come from the squared loss. What the selection makes of groups is not in them (docs/defaults.md).
         """
         mixture = self._mixture
-        restarts, experts = mixture.weights.shares(mixture.births)
+        restarts, experts = mixture.shares()
         names = [f"restarts, lam {lam:g}" for lam in LAMS]
         names += mixture.names
         return dict(zip(names, [*restarts.sum(axis=1).tolist(), *experts.tolist()], strict=True))

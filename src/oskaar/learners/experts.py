@@ -33,6 +33,20 @@ UNLIMITED = 2**31
 """Rows of a chunk, for experts that set no limit."""
 
 
+class Always:
+    """What experts share that are there from the first round on."""
+
+    asleep, lives = False, 1
+
+    def begins(self, pending: Any, rounds: int, changes: int) -> bool:
+        """Never anew."""
+        return False
+
+    def continued(self, others: list[Any], rounds: int) -> Any:
+        """They know all rounds themselves."""
+        return self
+
+
 @dataclass
 class PendingRidges:
     """Rounds to come: estimates (K, rows, p), a forecast of each solver, the map after them, and their targets."""
@@ -45,7 +59,7 @@ class PendingRidges:
 
 
 @saved("expert/ridges")
-class Ridges:
+class Ridges(Always):
     """Ridge regressions with one kernel, or one feature map, and each lam.
 
     kernel: the place of the kernel among those of the inputs; features: a map in its place.
@@ -203,7 +217,7 @@ class PendingLabels:
 
 
 @saved("expert/past-labels")
-class PastLabels:
+class PastLabels(Always):
     """The last label, and the mean of all."""
 
     names = ("the last label", "the mean")

@@ -479,6 +479,7 @@ class OnlineLearner(Confidence, Predictor):
         advance.write()
         self._relearning = advance.after
         if advance.finished is not None:
+            advance.finished.continue_from(self._estimator)
             self._inputs, self._estimator = advance.finished.inputs, advance.finished.estimator
             self._behind = self.surrogate_loss - self._drift - advance.finished.paid
         if self._inputs.schema is not None and (advance.after is None or not advance.after.units):

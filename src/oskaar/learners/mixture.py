@@ -82,17 +82,20 @@ class Weights:
         other.births, other.gains = births, carried(self.gains, self.births, births)
         return other
 
-    def logs(self, births: Any) -> tuple[Array, Array]:
-        """Logarithms of the weights of restarts (J, S) and of experts (K,), but for a constant."""
+    def logs(self, births: Any, asleep: Sequence[int] = ()) -> tuple[Array, Array]:
+        """Logarithms of the weights of restarts (J, S) and of experts (K,), some asleep, but for a constant."""
         rate = self.rate
         logs = rate * carried(self.gains, self.births, births)
         if self.later:
             logs += self.later * (births > 0)
-        return logs, rate * self.expert_gains + self.priors
+        experts: Array = rate * self.expert_gains + self.priors
+        if asleep:
+            experts[asleep] = -np.inf
+        return logs, experts
 
-    def shares(self, births: Any) -> tuple[Array, Array]:
-        """p_t of restarts (J, S) and of experts (K,), which add up to 1."""
-        logs, experts = self.logs(births)
+    def shares(self, births: Any, asleep: Sequence[int] = ()) -> tuple[Array, Array]:
+        """p_t of restarts (J, S) and of experts (K,), some asleep, which add up to 1."""
+        logs, experts = self.logs(births, asleep)
         weights, _ = softmax(np.append(logs, experts))
         return weights[: logs.size].reshape(logs.shape), weights[logs.size :]
 
@@ -113,6 +116,13 @@ class Weights:
         new = copy.copy(other)
         new.eta, new.scaled, new.later, new.priors = self.eta, self.scaled, self.later, self.priors
         new.expert_gains = np.array([0.0 if i is None else other.expert_gains[i] for i in places])
+        return new
+
+    def born(self, places: Sequence[int]) -> Weights:
+        """When the experts at these places begin anew: they have gained nothing."""
+        new = copy.copy(self)
+        new.expert_gains = self.expert_gains.copy()
+        new.expert_gains[places] = 0.0
         return new
 
     def check_state(self, kinds: int, experts: int) -> None:
@@ -148,6 +158,8 @@ class PendingMixture:
     rows: list[tuple[int, int]]
     weights: Weights
     changes: ChangeDetector
+    asleep: list[int] = field(default_factory=list)
+    """The places of the experts that sleep: they say what the mixture says."""
     basis: Any = None
     """That of the estimates of restarts; None is that of labels."""
     G: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -229,6 +241,16 @@ class Mixture:
         """What each expert that is always there is called."""
         return [name for group in (self.restarts, *self.experts) for name in group.names]
 
+    @property
+    def asleep(self) -> list[int]:
+        """The places, among these, of those that sleep."""
+        groups = [(group, name) for group in self.experts for name in group.names]
+        return [i for i, (group, _) in enumerate(groups, len(self.restarts.names)) if group.asleep]
+
+    def shares(self) -> tuple[Array, Array]:
+        """The weights in the next round of restarts (kinds, births) and of the experts that are always there."""
+        return self.weights.shares(self.births, self.asleep)
+
     def restart_weights(self) -> tuple[NDArray[np.int64], Array]:
         """(rounds, counted from 1, weights): those of restarts among themselves, summed over kinds."""
         births = self.births
@@ -248,6 +270,7 @@ class Mixture:
         """The label of a round."""
         self._charge(pending, 0, labels)
         pending.experts = [e.observe(one, labels) for e, one in zip(self.experts, pending.experts, strict=True)]
+        self._begin_anew(pending)
         return pending
 
     def forecast_chunk(self, block: Block, labels: Labels) -> PendingMixture:
@@ -259,6 +282,7 @@ class Mixture:
             self._mix(pending, i, labels.spaces[i])
             estimates.append(fit_columns(pending.current[2], labels.Phi.shape[1]))
             self._charge(pending, i, labels)
+        self._begin_anew(pending)
         pending.G = np.concatenate(estimates)
         return pending
 
@@ -295,6 +319,10 @@ class Mixture:
         new.changes = accounts.changes
         return new
 
+    def continue_from(self, other: Mixture) -> None:
+        """Experts that were born at a change go on with what those of another mixture know, after as many rounds."""
+        self.experts = [expert.continued(other.experts, self.rounds) for expert in self.experts]
+
     def each(self, block: Block, ends: Any, space: Space) -> Array:
         """Some rounds at a time, all from the present state."""
         return estimates_of_each(self, block, ends, space)
@@ -303,7 +331,7 @@ class Mixture:
         """Rounds of one row each, all from the present state. They cannot be observed."""
         compared, rounds = Compared(self.inputs, block), [(0, block.n)]
         E = _stacked([expert.each(compared, space) for expert in self.experts], block.n)
-        pending = PendingMixture(None, [], E, rounds, self.weights, self.changes)
+        pending = PendingMixture(None, [], E, rounds, self.weights, self.changes, self.asleep)
         births, estimates, ridges = self.restarts.each(compared)
         self._mixed(pending, 0, births, estimates, ridges, space)
         pending.G = pending.current[2]
@@ -328,8 +356,9 @@ class Mixture:
         if not fits:
             return None
         later = 0 if self.restarts.first_only else rounds - 1
+        lives = [1 for _ in self.restarts.names] + [group.lives for group in self.experts for _ in group.names]
         mass = self.restarts.kinds * (1 + later * math.exp(self.weights.later)) + float(
-            np.exp(self.weights.priors).sum()
+            np.exp(self.weights.priors) @ lives
         )
         spread, fit = min(fits, key=sum)  # of the first restart, whose prior weight is 1
         return Hindsight(theory.mixture_regret(mass, self.weights.eta) + spread + fit, None, fit)
@@ -354,7 +383,7 @@ class Mixture:
         restarts = self.restarts.begin(compared, ends, None if labels is None or self.shifted else labels.Phi)
         experts = [expert.forecast(compared, space, labels) for expert in self.experts]
         E = _stacked([one.estimates for one in experts], block.n)
-        return PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes)
+        return PendingMixture(restarts, experts, E, spans(ends), self.weights, self.changes, self.asleep)
 
     def _mix(self, pending: PendingMixture, i: int, space: Space) -> None:
         """The estimate of round i, from the weights after the rounds before it."""
@@ -374,7 +403,7 @@ class Mixture:
             experts = _stacked([*ridges, experts], hi - lo)
         experts = self._inside(experts, space)
         pending.weights = pending.weights.at(births)
-        logs, expert_logs = pending.weights.logs(births)
+        logs, expert_logs = pending.weights.logs(births, pending.asleep)
         p, mass = softmax(logs)
         all_logs = np.concatenate([[mass], expert_logs])
         mean = _mean(p, restarts)  # Algorithm 2, line 8
@@ -384,6 +413,9 @@ class Mixture:
             q = max(mean.shape[1], experts.shape[2])
             others = (shares[1:] @ experts.reshape(len(experts), -1)).reshape(experts.shape[1:])
             whole = shares[0] * fit_columns(mean, q) + fit_columns(others, q)
+        if pending.asleep:
+            experts = fit_columns(experts, whole.shape[1]).copy()
+            experts[pending.asleep] = whole
         pending.current = restarts, experts, whole
         pending.logs.append(all_logs)
         pending.means.append(mean)
@@ -405,6 +437,15 @@ class Mixture:
         pending.weights = weights
         pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
         self.restarts.observe(pending.restarts, i, targets)
+
+    def _begin_anew(self, pending: PendingMixture) -> None:
+        """Experts that begin anew after these rounds have gained nothing yet."""
+        rounds, first = self.rounds + len(pending.rows), len(self.restarts.names)
+        for expert, one in zip(self.experts, pending.experts, strict=True):
+            last = first + len(expert.names)
+            if expert.begins(one, rounds, len(pending.changes.found)):
+                pending.weights = pending.weights.born(range(first, last))
+            first = last
 
     def _charged(self, E: Array, G: Array) -> Array:
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""

@@ -12,6 +12,7 @@ from oskaar import state
 from oskaar.arrays import Array
 from oskaar.guards import give_lock
 from oskaar.inputs import Block, Compared, Inputs
+from oskaar.learners.experts import Always
 from oskaar.learners.labels import Labels
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Space
@@ -33,7 +34,7 @@ class PendingOwn:
 
 
 @saved("expert/own")
-class OwnExpert:
+class OwnExpert(Always):
     """A learner or an estimator of one's own, with the loss of the mixture: a new one like it, which stays as it is.
 
     Of an estimator (`learners.estimators.Estimator`) the mixture uses forecast, forecast_chunk, observe, commit,

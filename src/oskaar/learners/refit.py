@@ -32,6 +32,7 @@ from oskaar.kernels import gram
 from oskaar.learners.experts import PastLabels, Ridges
 from oskaar.learners.mixture import Carried, Mixture
 from oskaar.learners.restarts import KernelRestarts
+from oskaar.learners.since_change import SinceChange
 from oskaar.rows import count, joined, pick
 from oskaar.saved import saved
 
@@ -158,13 +159,13 @@ class RefitRestarts:
 @saved("refit/labels")
 @dataclass(frozen=True)
 class RefitLabels:
-    """The last label and the mean: nothing to be done in pieces."""
+    """The last label and the mean, or regressions that wait for a change: nothing to be done in pieces."""
 
-    expert: PastLabels
+    expert: PastLabels | SinceChange
     Phi: Array
     left = 0
 
-    def learned(self) -> PastLabels:
+    def learned(self) -> PastLabels | SinceChange:
         """After the labels."""
         return self.expert.fitted(self.Phi)
 
@@ -191,7 +192,7 @@ class Refit:
         inputs.append(inputs.part(block, first, n))
         last = RefitRestarts(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
         experts = [
-            RefitLabels(e, Phi) if isinstance(e, PastLabels) else RefitRegressions.of(e, block.rows, Phi)
+            RefitRegressions.of(e, block.rows, Phi) if isinstance(e, Ridges) else RefitLabels(e, Phi)
             for e in mixture.experts
         ]
         return cls(inputs, estimator, block.rows, (last, *experts))

@@ -107,6 +107,7 @@ class Underway:
     space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
     refit: of one that is made of the rounds that had come at once. When that is done, `estimator` is the mixture
         inside, whose experts learn the rounds that have come meanwhile.
+    carries: whether experts that were born at a change go on with what those of the present estimator know.
     """
 
     inputs: Inputs
@@ -117,6 +118,7 @@ class Underway:
     learned: int = 0
     paid: float = 0.0
     refit: Refit | None = None
+    carries: bool = False
 
     @property
     def refitting(self) -> bool:
@@ -128,6 +130,12 @@ class Underway:
         estimator: Any = self.estimator
         alone = self.refit is not None
         return estimator.forecast_experts(block, labels) if alone else estimator.forecast_chunk(block, labels)
+
+    def continue_from(self, present: Any) -> None:
+        """Take the place of the present estimator."""
+        made: Any = self.estimator
+        if self.carries:
+            made.mixture.continue_from(present.mixture)
 
     def refitted(self, share: float) -> Underway:
         """With so much of what is left of the refit done; with all of it, the rounds that had come are learned."""
@@ -288,7 +296,7 @@ class Relearning:
         made, rows = self.rounds.ends[underway.known - 1], self.rounds.rows
         later, mixture = underway.inputs.part(self.rounds.block(made, rows), 0, rows - made), underway.estimator
         assert isinstance(mixture, Mixture)
-        return replace(underway, estimator=refit.finished(mixture, later.rows, accounts), refit=None)
+        return replace(underway, estimator=refit.finished(mixture, later.rows, accounts), refit=None, carries=True)
 
     def _aim(self, underway: Underway, rows: int) -> int:
         """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""

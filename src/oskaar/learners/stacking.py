@@ -155,8 +155,10 @@ class Stacking:
 
 
 def _differences(mixture: PendingMixture, G: Array) -> Array:
-    """d_e (K, rows, p)."""
+    """d_e (K, rows, p); 0 of experts that sleep."""
     members = mixture.members
     p = max(members.shape[2], G.shape[1])
     differences: Array = fit_columns(members, p) - fit_columns(G, p)
+    if mixture.asleep:
+        differences[[1 + place for place in mixture.asleep]] = 0.0
     return differences
