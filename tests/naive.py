@@ -519,6 +519,7 @@ def mixture_with_experts(
     record=None,
     before=None,
     begin=0,
+    since=None,
 ):
     """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
@@ -534,6 +535,9 @@ def mixture_with_experts(
     stack: whether estimates are corrected by a regression on what the experts say, where some never restart.
     record: where what was paid is written down; before: the record of another run, from whose first `begin` rounds
         this one goes on.
+    since: (false alarms a round, [(Gram matrix, lam)]) of ridge regressions on the rows since the last change. They
+        are born after a multiple of 24 rounds, with what the mixture has paid so far; before the first change they
+        say what the mixture says.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
@@ -542,6 +546,7 @@ def mixture_with_experts(
     begins, T = [0, *ends[:-1]], len(ends)
     estimates, weights, shares = np.zeros_like(Phi), [], []
     paid, paid_by, own, judged = np.zeros((T, len(kinds), T)), [], [1.0], []
+    born, changes, alive_by, rate, since = None, 0, [], *(since or (None, []))
     corrected = [] if near is None else [Nearest(near)]
     corrected += [Stacked()] if stack and ridges is not None else []
     if before is not None:
@@ -564,29 +569,42 @@ def mixture_with_experts(
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
         of_round = ridges(t) if callable(ridges) else ridges
         static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts)
+        alive_by.append(alive)
+        if since and t and t % 24 == 0:
+            of_restarts = [{s: paid[s, :, r].mean() for s in alive_by[r]} for r in range(t)]
+            there_were, changes = changes, len(change_points(of_restarts, alive_by[:t], rate))
+            if changes > there_were:
+                born = t
+                for r in range(t):
+                    paid_by[r][-len(since) :] = [own[r + 1]] * len(since)
+        for K, lam in since:
+            rows = np.arange(lo if born is None else begins[born], lo)
+            static.append(("since", -3.0, None if born is None else ridge(K, Phi, rows, np.arange(lo, hi), lam)))
         group = [0 for _ in restarts] + [name for name, _, _ in static]
         by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
         found = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
         found += [g for _, _, g in static]
-        found = [projected(g) if project else g for g in found]
+        awake = np.array([g is not None for g in found])
+        found = [projected(g) if project and g is not None else g for g in found]
         prior = [later if s else 0.0 for s, _ in restarts] + [w for _, w, _ in static]
         total = [paid[s, i, :t].sum() for s, i in restarts] + [sum(r[v] for r in paid_by) for v in range(len(static))]
-        rate = eta / np.mean(own) if scaled else eta
-        logs = np.array(prior) - rate * np.array(total)
+        speed = eta / np.mean(own) if scaled else eta
+        logs = np.where(awake, np.array(prior) - speed * np.array(total), -np.inf)
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
         weights.append(p[: len(restarts)].reshape(len(alive), len(kinds)))
         shares.append(p[len(restarts) :])
-        whole = sum(w * g for w, g in zip(p, found))
+        whole = sum(w * g for w, g in zip(p, found) if g is not None)
+        said, found = found, [whole if g is None else g for g in found]
         own.append(mean_square(Phi[lo:hi], whole))
         paid[:, :, t] = own[-1]
         for (s, i), g in zip(restarts, found):
             paid[s, i, t] = mean_square(Phi[lo:hi], g)
         paid_by.append([mean_square(Phi[lo:hi], g) for g in found[len(restarts) :]])
         v = np.exp(logs[: len(restarts)] - max(logs[: len(restarts)]))
-        members = [sum(w * g for w, g in zip(v, found)) / sum(v), *found[len(restarts) :]]
+        members = [sum(w * g for w, g in zip(v, found)) / sum(v), *said[len(restarts) :]]
         wholes = [whole]
         for correct in corrected:
-            wholes.append(correct(wholes[-1], Phi[lo:hi], members))
+            wholes.append(correct(wholes[-1], Phi[lo:hi], [wholes[-1] if g is None else g for g in members]))
         estimates[lo:hi] = wholes[-1]
         if judge is not None and static:
             candidates = wholes[::-1][:2]  # with the last correction, and without
@@ -594,8 +612,8 @@ def mixture_with_experts(
             linear = [1] if len(of_round) > 1 else []
             for name in dict.fromkeys(group):
                 of = [i for i in range(len(group)) if group[i] == name]
-                v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                 if isinstance(name, tuple) or name in [*linear, "last"]:
+                    v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                     candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
                 candidates += [scored(candidates[0][0])[None]]
@@ -649,6 +667,8 @@ def ensemble(
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, "window": early, **settings}
         lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)][: len(Ks)]
         asked["ridge_lams"] = lams_of_each if len(Ks) > 1 else (0.05, 0.5, 1.0, 2.0)
+        if len(Ks) == 4 and not parts and settings.get("ridges", Ks) is not None:
+            asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]
         if taken[begin] >= exact:
             first = max(1, budget // 4) if parts else budget
             alone = max(1, budget // 2) if parts else budget

@@ -12,9 +12,14 @@ import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, features, kernels, losses, replay
 from oskaar.arrays import carried, fit_columns
 from oskaar.inputs import Compared, Inputs
+from oskaar.learners.change_points import ChangeDetector
+from oskaar.learners.corrected import Corrected
 from oskaar.learners.experts import PastLabels, Ridges
-from oskaar.learners.mixture import Weights
+from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.restarts import KernelRestarts
 from oskaar.learners.selection import Selection, _rounded
+from oskaar.learners.since_change import SinceChange
+from oskaar.learners.stacking import Stacking
 
 KERNELS = [kernels.Gaussian() + 1.0, kernels.Linear() + 1.0]
 LAMS = [0.1, 2.0]
@@ -205,6 +210,7 @@ def test_names_of_experts():
     names = [f"ridge, {k}, lam {lam}" for k in lams for lam in lams[k]]
     names += [f"differences, rough, lam {lam}" for lam in lams["rough"]]
     names += ["ridge, ranks, lam 0.03", "the last label", "the mean"]
+    names += ["since the last change, rough, lam 0.05", "since the last change, ranks, lam 0.03"]
     assert list(learner.expert_weights()) == [*restarts, *names]
     assert sum(learner.expert_weights().values()) == pytest.approx(1)
     parts = Ensemble(losses.PerRow(losses.ZeroOne(3))).partial_fit([X], [ys])
@@ -461,3 +467,74 @@ def test_the_certificate_without_selection(eta, rng):
     for asked in ({"eta": eta}, {"selection": False, "neighbours": False, "eta": eta}, {"selection": False}):
         other = Ensemble(losses.ZeroOne(21), **asked)
         assert other.fit(X, ys).certificate().surrogate_bound is None
+
+
+# ------------------------------------------------------------------ experts that are born at a change
+
+
+class Changing(Ensemble):
+    """An ensemble with kernels that are given, and regressions on the rows since the last change."""
+
+    def _assemble(self, reading):
+        inputs = Inputs(kernels.Gaussian() + 1.0)
+        restarts = KernelRestarts(inputs, [0.5])
+        ridges = Ridges(inputs, 0, None, [0.1], "kernel", True, True, None, True)
+        since = SinceChange(inputs, features.LinearMap(), [0.1, 2.0], "linear", 10**9)
+        weights = Weights(0.5, 1, True, -4.0, [-1.0] + [-3.0] * 5)
+        experts = [ridges, PastLabels(), since]
+        mixture = Mixture(inputs, restarts, experts, weights, True, False, ChangeDetector(self.false_alarms))
+        return inputs, Corrected(mixture, Stacking(["restarts", *mixture.names]))
+
+
+def changing(T, at, seed=0, columns=1):
+    """Two classes on the sides of a plane; which is which changes."""
+    X = np.random.default_rng(seed).normal(size=(T, columns))
+    return X, [int((x.sum() > 0) != (t >= at)) for t, x in enumerate(X)]
+
+
+def test_regressions_since_a_change_are_their_definition():
+    """They sleep until a change is found, then learn what comes; in chunks, in turn and after a resumption."""
+    X, ys = changing(132, 98, columns=4)
+    loss, ends = losses.ZeroOne(2), list(range(1, 133))
+    K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
+    straight = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.1,)}
+    since = (0.01, [(straight, 0.1), (straight, 2.0)])
+    G, _, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.5,), since=since, **asked)
+    (born,) = {int(np.flatnonzero([s[k] > 0 for s in shares])[0]) for k in (-2, -1)}
+    assert born == 120
+    whole = Changing(loss, kernels.Linear(), false_alarms=0.01)
+    np.testing.assert_allclose(replay(whole, X, ys).estimates, G, atol=1e-8)
+    assert whole._mixture.experts[-1].births == 1
+    learner = Changing(loss, kernels.Linear(), false_alarms=0.01)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
+        if t in (born - 1, born, born + 3):
+            before = pickle.dumps(learner)
+            learner.predict_many(X[:2])
+            assert pickle.dumps(learner) == before
+            np.testing.assert_allclose(learner._estimator.each(learner._inputs.parse(x), [1], learner.space)[0], G[t])
+            learner = pickle.loads(before)
+            np.testing.assert_allclose(
+                list(learner.expert_weights().values()), np.append(1 - shares[t].sum(), shares[t]), atol=1e-8
+            )
+        learner.learn_one(x, y)
+
+
+def test_regressions_since_a_change_go_on_when_features_take_over():
+    """What they know is handed over at 256 + 32 rows and at 512 + 64; a replay and a loop agree before and after."""
+    X, ys = changing(600, 130)
+    made = [Ensemble(losses.ZeroOne(2), budget=128, false_alarms=0.01) for _ in range(2)]
+    made[0].partial_fit(X, ys)
+    for t, (x, y) in enumerate(zip(X, ys)):
+        made[1].learn_one(x, y)
+        since = made[1]._mixture.experts[-2:]
+        if t + 1 in (280, 300, 520, 600):
+            assert [e.births for e in since] == [1, 1]
+            (born,) = {t + 1 - e.ridges.rows for e in since}
+            assert born == 144
+            assert all(e.inputs is e.ridges.inputs is made[1]._inputs for e in since)
+            made[1]._check_state()
+    for x in ([0.7], [-0.4]):
+        np.testing.assert_allclose(made[0].estimate(x), made[1].estimate(x), atol=1e-8)
+    assert list(made[0].expert_weights().values()) == pytest.approx(list(made[1].expert_weights().values()), abs=1e-8)

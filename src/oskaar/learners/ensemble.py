@@ -304,7 +304,7 @@ class Ensemble(OnlineLearner):
         """
         mixture = self._mixture
         restarts, experts = mixture.shares()
-        names = [f"restarts, lam {lam:g}" for lam in LAMS]
+        names = [f"restarts, lam {lam:g}" for lam in mixture.restarts.lams]
         names += mixture.names
         return dict(zip(names, [*restarts.sum(axis=1).tolist(), *experts.tolist()], strict=True))
 
