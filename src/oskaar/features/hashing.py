@@ -44,7 +44,6 @@ class Hashing(FeatureMap):
             raise ValueError(f"dim must be below 2^31, got {dim}.")
 
     def __call__(self, X: Rows) -> Array:
-        """(1) for each row."""
         X = as_matrix(X, "Hashing")
         n, X = X.shape[0], unit_rows(X) if self.normalise else X
         if is_sparse(X):

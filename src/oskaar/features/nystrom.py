@@ -119,7 +119,6 @@ class Nystrom(FeatureMap):
         return 0 if self.full else self._inverse.growth(size, size) + self._leverage.growth(size, size)
 
     def __call__(self, X: Rows) -> Array:
-        """z of each row, from the atoms so far (1)."""
         if not self.size:
             return np.zeros((count(X), 0))
         return _times_lower(self._against(X), self._inverse.view)

@@ -130,17 +130,14 @@ class Standardised(FeatureMap):
 
     @property
     def kappa(self) -> float:
-        """That of the inner map."""
         return self.map.kappa
 
     @property
     def full(self) -> bool:
-        """That of the inner map."""
         return self.map.full
 
     @property
     def nbytes(self) -> int:
-        """The running sums, and the inner map."""
         held = vars(self._state).values() if self._state is not None else ()
         return self.map.nbytes + sum(value.nbytes for value in held if isinstance(value, np.ndarray))
 

@@ -37,7 +37,6 @@ class StandardisedLinear(FeatureMap):
         return len(self.units.scales) + 1
 
     def __call__(self, X: Rows) -> Array:
-        """(u / sqrt(d), 1) of each row."""
         U = self.units.mapped(dense_part(X))
         Z: Array = np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
         return Z

@@ -139,7 +139,6 @@ class Sum(_Pair):
         return lambda X: left(X) + right(X)
 
     def diag(self, X: Rows) -> Array:
-        """The sum of the diagonals."""
         return self.left.diag(X) + self.right.diag(X)
 
 
@@ -163,7 +162,6 @@ class Product(_Pair):
         return lambda X: left(X) * right(X)
 
     def diag(self, X: Rows) -> Array:
-        """The product of the diagonals."""
         return self.left.diag(X) * self.right.diag(X)
 
 

@@ -41,7 +41,6 @@ class Pairwise(Kernel):
         return np.array(values, dtype=float).reshape(len(X), len(Y))
 
     def diag(self, X: Sequence[Any]) -> Array:
-        """k(x, x) for each x."""
         return np.array([self.function(x, x) for x in X], dtype=float)
 
     def __repr__(self) -> str:

@@ -62,7 +62,6 @@ class AffineSpace(Space):
         return H + G[..., :1] * self.offset if G.shape[-1] else H
 
     def decode_many(self, G: Array) -> list[Any]:
-        """Those of the closed loss."""
         if self.closed is None:
             return [self._default() for _ in G]
         return self.closed.decode_many(self.lifted(G))

@@ -323,7 +323,6 @@ class GrowingSpace(Space):
         """The space that also holds y, a label that is new; `positions` has it."""
 
     def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
         key = self.key(y)
         return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
 

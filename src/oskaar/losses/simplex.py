@@ -28,7 +28,6 @@ class _Distributions(Loss):
         self.n = require_whole("n", n)
 
     def check(self, y: Any) -> Array:
-        """n shares that sum to 1."""
         return as_distribution(y, self.n)
 
     def __repr__(self) -> str:
@@ -72,15 +71,12 @@ class SimplexL2(_Distributions):
         return min(BALL_DIAMETER * square, float(np.sqrt(square * ends)))
 
     def loss(self, z: Any, y: Any) -> float:
-        """Half the squared distance."""
         return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / 2
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred shares and the constant."""
         return embed_ball(np.array(ys, dtype=float).reshape(-1, self.n) - 1 / self.n, self._radius)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Projections and vertices."""
         V, B = read_ball(G, self._radius)
         W, convex = means(V, B)
         Z = projections(W + 1 / self.n)
@@ -125,7 +121,6 @@ class Hellinger(_Distributions):
         return roots
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Normalised squares of positive parts, and vertices."""
         largest = G.max(axis=1, keepdims=True)
         positive = near(G) < largest
         S = np.divide(np.maximum(G, 0.0), largest, out=np.ones_like(G), where=positive)
@@ -168,7 +163,6 @@ class TotalVariation(_Distributions, SeenLoss):
         return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
-        """Half the sum of absolute differences."""
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
 
     def space(self) -> Space:
@@ -209,7 +203,6 @@ class SeenDistributions(GrowingSpace):
 
     @one_thread
     def decode_many(self, G: Array) -> list[Array]:
-        """The candidate of the largest weighted overlap."""
         uniform = np.full(self.n, 1 / self.n)
         if self.p == 0:
             return [uniform.copy() for _ in G]

@@ -77,7 +77,6 @@ class TagsBySize(Space):
         return TagsBySize(self.loss, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
 
     def joined(self, other: Space) -> Space:
-        """With the coordinates that only the other has."""
         assert isinstance(other, TagsBySize)
         both = dict.fromkeys([*self.positions, *other.positions])
         return TagsBySize(self.loss, {key: i for i, key in enumerate(both)})
@@ -86,7 +85,6 @@ class TagsBySize(Space):
         return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """phi(y) in the coordinates held."""
         Phi = np.zeros((len(ys), self.p))
         for row, y in zip(Phi, ys, strict=True):
             row[[self.positions[key] for key in self._keys(y)]] = 1 / np.sqrt(max(len(y), 1))
@@ -170,12 +168,10 @@ class CountedTags(AffineSpace):
         return super().diameter * len(self.names)
 
     def extended(self, y: Any) -> Space:
-        """With a coordinate for each label of y."""
         new = [name for name in in_order(y) if name not in self._places]
         return self if self.p and not new else CountedTags(self.loss, (*self.names, *new), True)
 
     def joined(self, other: Space) -> Space:
-        """With the labels that only the other has seen."""
         assert isinstance(other, CountedTags)
         names = tuple(dict.fromkeys([*self.names, *other.names]))
         return CountedTags(self.loss, names, bool(self.p or other.p))
@@ -184,7 +180,6 @@ class CountedTags(AffineSpace):
         return np.append(0, places_of(self._places, other.names))[: other.p]
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """u(y)."""
         return constant_and([[(self._places[name], 1.0) for name in y] for y in ys], self.p)
 
     def probabilities(self, G: Array) -> Marginals:
@@ -234,7 +229,6 @@ class OpenSets(Space):
         return self._with([name for name in in_order(y) if name not in self.names], [y])
 
     def joined(self, other: Space) -> Space:
-        """With a coordinate for each set that only the other has seen."""
         assert isinstance(other, OpenSets)
         return self._with([name for name in other.names if name not in self.names], other.seen())
 

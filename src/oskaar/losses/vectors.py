@@ -123,7 +123,6 @@ class Squared(_Vectors):
 
     @property
     def diameter(self) -> float:
-        """That of the ball."""
         return BALL_DIAMETER * 2 / self.dim * self.radius**2 if self.p else np.inf
 
     def closed(self, range_: Range) -> Squared:
@@ -138,17 +137,14 @@ class Squared(_Vectors):
         return RangedSquares(self, np.zeros(self.dim)) if self.learned else super().space()
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean squared error."""
         gap = np.subtract(z, y, dtype=float).ravel()
         return float(gap @ gap) / self.dim
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred targets and the constant, a row for each label."""
         self._require_range()
         return embed_ball(np.array(ys, dtype=float).reshape(-1, self.dim) - self.middle, self.radius)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Means, or ends of ranges, for each row."""
         self._require_range()
         V, B = read_ball(G, self.radius)
         W, convex = means(V, B)
@@ -196,7 +192,6 @@ class _Slopes(_Vectors, SeenLoss):
         """l(z - y), for each difference."""
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean of l(z_i - y_i) over targets."""
         return float(np.mean(self.costs(np.subtract(z, y, dtype=float))))
 
     def space(self) -> Space:
@@ -266,7 +261,6 @@ class Absolute(_Slopes):
         self._measure()
 
     def costs(self, off: Array) -> Array:
-        """|z - y|."""
         return np.abs(off)
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:

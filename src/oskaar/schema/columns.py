@@ -144,7 +144,6 @@ class CategoryColumn(Column):
     kind = "category"
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require(isinstance(self.places, dict) and all(type(v) is str for v in self.places), "values must be texts")
         places = sorted(set(self.places.values()))
@@ -238,7 +237,6 @@ class TextColumn(SparseColumn):
         return [] if value is None else [value]
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require_kind(self.seen, dict, "texts by bucket")
         for bucket, texts in self.seen.items():
@@ -271,7 +269,6 @@ class TimeColumn(Column):
     kind = "time"
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require(isinstance(self.start, np.datetime64) and not np.isnat(self.start), "times must start somewhere")
         require(isinstance(self.parts, tuple) and set(self.parts) <= set(PARTS), "parts of a time")
