@@ -72,9 +72,6 @@ class AffineSpace(Space):
             return np.zeros(V.shape[:-1])
         return super().squared_norms(self.lifted(V))
 
-    def optimum(self, y: Any) -> float:
-        return 0.0 if self.closed is None else self.closed.optimum(y)
-
     def best(self, y: Any) -> Any:
         """The answer to y that costs least."""
         return y

@@ -217,8 +217,8 @@ class Space(ABC):
         """The answers for rows of G (n, p)."""
 
     def optimum(self, y: Any) -> float:
-        """min_z Delta(z, y): 0 unless a space says otherwise."""
-        return 0.0
+        """min_z Delta(z, y): that of the loss that the space has; 0 where it has none."""
+        return float(self.loss.optimum(y)) if hasattr(self, "loss") else 0.0
 
     def decode_round(self, G: Array) -> Any:
         """The answer for one round, G (n, p): n = 1 unless a round is made of parts."""
@@ -303,9 +303,6 @@ class FixedSpace(Space):
 
     def probabilities(self, G: Array) -> Marginals | None:
         return self.loss.probabilities(G)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
 
 class GrowingSpace(Space):

@@ -236,9 +236,6 @@ class SizeSpace(Space):
         H = [G[:, self.starts[n] : self.starts[n] + self.loss.n_labels] for n in sizes]
         return of_blocks(self.loss.listed().names, sizes, H, empty)
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
-
     def full(self, G: Array) -> Array:
         """All k^2 + 1 coordinates."""
         k = self.loss.n_labels

@@ -136,9 +136,6 @@ class SeenSets(GrowingSpace):
         best = first_best(G @ self.gains.view.T, near(G))
         return self.loss.sets(self.loss.grid[best] > 0)
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
-
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What the best answer to y is better by than the one that the search found, for the weights g."""
         gains = similarity(self.loss.indicators([z, self.loss.nearest(y)]), self.Y.view[: len(g)]) @ g

@@ -116,9 +116,6 @@ class SeenAnswers(SeenClasses):
         """Of each label: those of the sets seen that hold it."""
         return of_sets(list(self.positions), self.weights(G))
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
-
 
 def of_sets(sets: Sequence[Any], P: Array) -> Marginals:
     """The probabilities of labels, out of those of sets.

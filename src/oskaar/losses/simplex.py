@@ -38,7 +38,7 @@ class _Distributions(Loss):
 class SimplexL2(_Distributions):
     r"""|z - y|^2 / 2 for distributions on n outcomes; 1 for two different certainties.
 
-    With v = y - 1/n and w = z - 1/n, which fill a part of the ball of radius R, R^2 = 1 - 1/n (module `numbers`),
+    With v = y - 1/n and w = z - 1/n, which fill a part of the ball of radius R, R^2 = 1 - 1/n (losses/ball.py),
 
         |w - v|^2 / 2 = |w|^2 / 2 - <w, v> + |v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (1 - 1/n)
 

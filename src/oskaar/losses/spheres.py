@@ -122,7 +122,7 @@ class LogEuclidean(Loss):
     r"""|log Z - log Y|^2 / (2 bound)^2 for symmetric positive definite n x n matrices with |log Y| <= bound.
 
     Norms are Frobenius norms. Matrices without a bound have no embedding of norm 1: a label beyond it is refused.
-    The logarithms fill a ball of radius R = bound, where with v = log Y and w = log Z (module `numbers`)
+    The logarithms fill a ball of radius R = bound, where with v = log Y and w = log Z (losses/ball.py)
 
         |w - v|^2 / (4 R^2) = (|w - v|^2 / 2) / (2 R^2),   phi = (a v / R, b),   c_delta < 0.551
 

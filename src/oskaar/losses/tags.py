@@ -103,9 +103,6 @@ class TagsBySize(Space):
         empty = G[:, self.positions[EMPTY]][:, None] if EMPTY in self.positions else np.zeros((len(G), 1))
         return of_blocks(self.names, sizes, list(H.transpose(1, 0, 2)), empty)
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
-
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """By how much the score of the best answer to y exceeds that of z, where y has labels that g knows not."""
         best = self.loss.nearest(y)
@@ -192,9 +189,6 @@ class CountedTags(AffineSpace):
     def best(self, y: Any) -> Any:
         return self.loss.nearest(y)
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
-
     def __getstate__(self) -> dict[str, Any]:
         return {"loss": self.loss, "names": self.names, "p": self.p}
 
@@ -263,9 +257,6 @@ class OpenSets(Space):
 
     def probabilities(self, G: Array) -> Marginals | None:
         return separate((), np.zeros((len(G), 0))) if self.inner is None else self.inner.probabilities(G)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         return 0.0 if self.inner is None else self.inner.gap(z, y, g)
