@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oskaar.cli.answers import Answers
-from oskaar.cli.baselines import make_baselines
 from oskaar.cli.checkpoint import Checkpoint, Checkpointer
 from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
+from oskaar.cli.models import make_baselines
 from oskaar.cli.settings import settings_of
 from oskaar.learners.learner import OnlineLearner
 from oskaar.metrics import Metrics, verdict
