@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, mix
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, unit_rows
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
-from oskaar.splitmix import mix
 
 
 @saved("features/hashing")

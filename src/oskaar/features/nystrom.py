@@ -22,13 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows, Sheet
+from oskaar.arrays import Array, Rows, Sheet, uniforms
 from oskaar.features.base import FeatureMap
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
 from oskaar.saved import saved
-from oskaar.splitmix import uniforms
 
 RESOLUTION = 1e-4
 """A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already.

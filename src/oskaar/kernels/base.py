@@ -67,7 +67,6 @@ class Constant(Kernel):
     """The same number for every pair: an intercept."""
 
     value: float = 1.0
-    objects = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value >= 0):

@@ -22,10 +22,9 @@ from zlib import crc32
 
 import numpy as np
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, mix
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.schema.cells import as_number, as_time
-from oskaar.splitmix import mix
 
 BUCKETS = 2**16
 """The sparse part of a row has so many columns."""
