@@ -305,23 +305,43 @@ class FixedSpace(Space):
         return self.loss.probabilities(G)
 
 
-class GrowingSpace(Space):
-    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
+class KeyedSpace(Space):
+    """One coordinate for each key of the labels so far."""
 
     positions: dict[Any, int]
-    """The coordinate of each label, by its key."""
+    """The coordinate of each key."""
+
+    def keys(self, y: Any) -> list[Any]:
+        """The keys of a label, hashable: equal labels have the same."""
+        return [y]
+
+    @abstractmethod
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """The space that also holds y, a label with new keys; `positions` has them."""
+
+    def extended(self, y: Any) -> Space:
+        new = [key for key in self.keys(y) if key not in self.positions]
+        return self._with(y, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}}) if new else self
+
+    def joined(self, other: Space) -> Space:
+        """With the keys that only the other has."""
+        assert isinstance(other, KeyedSpace)
+        both = dict.fromkeys([*self.positions, *other.positions])
+        return self._with(None, {key: i for i, key in enumerate(both)})
+
+    def places(self, other: Any) -> Any:
+        return places_of(self.positions, other.positions)
+
+
+class GrowingSpace(KeyedSpace):
+    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
 
     def key(self, y: Any) -> Any:
         """What equal labels have in common, hashable."""
         return y
 
-    @abstractmethod
-    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
-        """The space that also holds y, a label that is new; `positions` has it."""
-
-    def extended(self, y: Any) -> Space:
-        key = self.key(y)
-        return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
+    def keys(self, y: Any) -> list[Any]:
+        return [self.key(y)]
 
     def seen(self) -> Iterable[Any]:
         """The labels, in the order of their coordinates."""
@@ -340,9 +360,6 @@ class GrowingSpace(Space):
         for y in other.seen():
             space = space.extended(y)
         return space
-
-    def places(self, other: Any) -> Any:
-        return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)

@@ -223,10 +223,8 @@ class SeenSymbols(GrowingSpace):
     def diameter(self) -> float:
         return float(np.sqrt(min(self.p, 2)))
 
-    def extended(self, y: Any) -> Space:
-        new = [symbol for symbol in dict.fromkeys(y) if symbol not in self.positions]
-        more = {symbol: self.p + i for i, symbol in enumerate(new)}
-        return SeenSymbols({**self.positions, **more}) if new else self
+    def keys(self, y: Any) -> list[Any]:
+        return list(dict.fromkeys(y))
 
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         return SeenSymbols(positions)

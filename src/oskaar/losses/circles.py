@@ -44,9 +44,6 @@ class Circular(Loss):
     def check(self, y: Any) -> float:
         return as_angle(y)
 
-    def embed(self, y: Any) -> Array:
-        return np.array([np.cos(y), np.sin(y)])
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
         angles = np.array(ys, dtype=float)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best, near, one_hot, places_of, require_hashable
+from oskaar.losses.base import KeyedSpace, Loss, Names, Space, first_best, near, one_hot, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -94,7 +94,7 @@ class SequenceHamming(Loss):
 
 
 @saved("space/symbols-at-positions")
-class SeenAtPositions(Space):
+class SeenAtPositions(KeyedSpace):
     """A coordinate (i, s), 1 / sqrt(length), for each symbol s that has appeared at position i.
 
     A symbol that is new to g at a position costs nothing that is not in the bound, for the reason that it does not in
@@ -112,19 +112,11 @@ class SeenAtPositions(Space):
     def diameter(self) -> float:
         return float(np.sqrt(min(len(self.names), 2)))
 
-    def extended(self, y: Any) -> Space:
-        new = [key for key in enumerate(y) if key not in self.positions]
-        if not new:
-            return self
-        return SeenAtPositions(self.length, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
+    def keys(self, y: Any) -> list[Any]:
+        return list(enumerate(y))
 
-    def joined(self, other: Space) -> Space:
-        assert isinstance(other, SeenAtPositions)
-        both = dict.fromkeys([*self.positions, *other.positions])
-        return SeenAtPositions(self.length, {key: i for i, key in enumerate(both)})
-
-    def places(self, other: Any) -> Any:
-        return places_of(self.positions, other.positions)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAtPositions(self.length, positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi = np.zeros((len(ys), self.p))

@@ -96,11 +96,11 @@ class SeenAnswers(SeenClasses):
         super().__init__(positions)
         self.loss = loss
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y, if the limits allow it."""
-        if y in self.positions or not self.loss.allows(y):
-            return self
-        return SeenAnswers(self.loss, {**self.positions, y: self.p})
+    def keys(self, y: Any) -> list[Any]:
+        return [y] if self.loss.allows(y) else []
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAnswers(self.loss, positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi = np.zeros((len(ys), self.p))
