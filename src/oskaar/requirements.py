@@ -1,4 +1,4 @@
-"""What settings must be: checks that return the value, with errors that say what must hold and what arrived."""
+"""Checks of settings, which return the value; errors say what must hold and what arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oskaar losses`: what there is, with an example of y for each."""
+"""`oskaar losses`: the losses, with an example of y for each."""
 
 from __future__ import annotations
 

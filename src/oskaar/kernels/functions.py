@@ -16,7 +16,7 @@ from oskaar.saved import saved
 
 
 class _Function(Kernel):
-    """A function of two inputs, or of two blocks of them, with a bound that is said beside it."""
+    """A function of two inputs, or of two blocks of them, with a bound that is given."""
 
     def __init__(self, function: Callable[[Any, Any], Any], kappa: float = math.inf) -> None:
         self.function = function

@@ -1,4 +1,4 @@
-r"""The protocol of a loss: all that a learner has to know of a structure.
+r"""The protocol of a loss: its embedding, its decoder and its space.
 
     Delta(z, y) = <psi(z), phi(y)> + a term free of z,    |phi(y)| <= 1,    |psi(z)| <= c_delta
 

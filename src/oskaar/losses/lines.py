@@ -1,4 +1,4 @@
-r"""Distributions on outcomes along a line, compared by transport: how far how much has to move."""
+r"""Distributions on outcomes along a line, compared by the cost of transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What has been learned of transitions: a Markov chain of counts, joined with estimates by Bayes' rule.
+r"""Learned transitions: a Markov chain of counts, joined with estimates by Bayes' rule.
 
 The estimate of a one-hot code estimates P(s | x_i), the probabilities of the symbols at place i given its row.
 If rows are independent given their symbols, and symbols are a Markov chain with a start and an end, Bayes' rule is

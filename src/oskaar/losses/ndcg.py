@@ -1,4 +1,4 @@
-r"""Rankings that are judged by the relevance of what they put first."""
+r"""NDCG of rankings of a fixed set of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Sets of labels that must be right as a whole."""
+r"""The 0-1 loss on sets of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Rounds whose size decides how hard they are: c_delta is that of the largest round seen."""
+r"""Losses whose c_delta grows with the size of a round: that of the largest round seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report needs of a run, gathered chunk by chunk in memory that does not grow with the stream."""
+"""The record of a run for its report, chunk by chunk in bounded memory."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Recorder:
         return float(self.blocks[key].sum()) / judged if judged else None
 
     def add(self, chunk: RecordedRounds) -> None:
-        """Rounds that were learned just now. Control-C waits for it."""
+        """Add rounds that were learned; interrupts are delayed."""
         if not chunk.happened.rounds:
             return
         with uninterrupted():
@@ -168,7 +168,7 @@ class Recorder:
         return both.sorted()
 
     def finish(self, learner: Any) -> None:
-        """Look at the learner once more at the end, where it is about to be reported."""
+        """Take the figures of the learner at the end."""
         if self.rounds:
             self._add_learner(learner, last=True)
 
@@ -223,7 +223,7 @@ class Recorder:
 
 
 def _sample(learner: Any, rounds: int, rows: int) -> dict[str, Any]:
-    """What is looked at now and then, because it takes a while."""
+    """Figures that are taken now and then, because they take time."""
     sample: dict[str, Any] = {"round": rounds}
     if hasattr(learner, "cost"):
         cost = learner.cost()

@@ -1,4 +1,4 @@
-r"""Kinds of columns, and what becomes of their cells.
+r"""Kinds of columns, and their cells as numbers.
 
     number, boolean     x, and its mean where it is missing
     category            e_v / sqrt(2), 0 for a value that was not seen; rare values share one place             (1)

@@ -1,4 +1,4 @@
-"""What a page shows of a stream beside its learner: losses over time, baselines, open tickets, the last rounds.
+"""Figures of a stream beside its learner, for its page: losses over time, baselines, open tickets, the last rounds.
 
 Everything follows from the operations, so that it is the same after a recovery, and is bounded in memory.
 """

@@ -1,4 +1,4 @@
-"""The client: a learner that lives in a service. It needs nothing but oskaar.
+"""The client of a service, with the methods of a learner; it needs no extra.
 
     learner = Ensemble(loss)                                             # here
     learner = Client("http://127.0.0.1:8000", stream="tags")             # there

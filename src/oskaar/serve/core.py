@@ -160,7 +160,7 @@ def _named(found: Any) -> Any:
 
 
 def _tried(method: Any, *arguments: Any) -> Any:
-    """A call of the learner: what it refuses is the request's fault; half a round is nobody's."""
+    """A call of the learner: what it refuses, the request is refused; an unfinished round needs a recovery."""
     try:
         return method(*arguments)
     except MemoryError as error:

@@ -1,4 +1,4 @@
-"""What is said of a stream: its figures for `GET /streams/{name}` and for the page."""
+"""The figures of a stream, for `GET /streams/{name}` and for the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How large a function space is, seen from the rows of a stream.
+r"""Effective dimensions of the rows of a stream.
 
     d_eff(lam) = Tr(K (K + lam I)^-1)                                               equation (effective_dimension)
 

@@ -1,4 +1,4 @@
-"""What the bounds ask of their numbers."""
+"""Checks of the arguments of bounds."""
 
 from __future__ import annotations
 
