@@ -544,7 +544,7 @@ def test_the_script_is_declared():
     assert tomllib.loads(settings.read_text())["project"]["scripts"] == {"oskaar": f"{main.__module__}:main"}
 
 
-def test_warnings_are_said(run, monkeypatch):
+def test_warnings_are_printed(run, monkeypatch):
     from oskaar.cli import console
 
     monkeypatch.setattr(console.Progress, "show", lambda self, run: warnings.warn("mind this", stacklevel=1))
