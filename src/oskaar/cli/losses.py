@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from oskaar import losses
-from oskaar.tabular.labels import KNOWN, jsonable
+from oskaar.display import jsonable
+from oskaar.tabular.labels import KNOWN
 
 NOT_LISTED = ("Loss", "SubsetLoss")
 """Base classes."""

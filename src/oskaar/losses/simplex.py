@@ -20,12 +20,16 @@ FEW = 8
 
 
 class _Distributions(Loss):
-    """Labels and answers are arrays of n shares."""
+    """Labels and answers are arrays of n shares. Diameter: of unit vectors psi, <psi(z), psi(z')> >= 0."""
 
     zero_optimum = True
 
     def __init__(self, n: int) -> None:
         self.n = require_whole("n", n)
+
+    @property
+    def diameter(self) -> float:
+        return math.sqrt(2) if self.n > 1 else 0.0
 
     def check(self, y: Any) -> Array:
         return as_distribution(y, self.n)
@@ -108,10 +112,6 @@ class Hellinger(_Distributions):
         self.p = self.n
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
 
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2) if self.n > 1 else 0.0
-
     def loss(self, z: Any, y: Any) -> float:
         """1 - sum sqrt(z y), as half the squared distance of the roots, which keeps small values exact."""
         return float(np.sum((np.sqrt(z) - np.sqrt(y)) ** 2)) / 2
@@ -157,10 +157,6 @@ class TotalVariation(_Distributions, SeenLoss):
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
-
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2) if self.n > 1 else 0.0
 
     def loss(self, z: Any, y: Any) -> float:
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
