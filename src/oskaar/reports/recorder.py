@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,10 @@ SMALL, PROBES = 200, 32
 """Up to 200 rows the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
+
+PLAIN = ("name", "baselines", "samples", "changes", "diameter", "most", "gap", "rows")
+PARTS: dict[str, Any] = {"blocks": Blocks, "weights": WeightHistory, "worst": Worst, "early": Worst}
+"""What `to_dict` has of a recorder."""
 
 
 @dataclass
@@ -190,20 +195,8 @@ class Recorder:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as JSON knows it, for a checkpoint."""
-        return {
-            "name": self.name,
-            "baselines": list(self.baselines),
-            "blocks": self.blocks.to_dict(),
-            "weights": self.weights.to_dict(),
-            "worst": self.worst.to_dict(),
-            "early": self.early.to_dict(),
-            "samples": [dict(sample) for sample in self.samples],
-            "changes": [list(change) for change in self.changes],
-            "diameter": self.diameter,
-            "most": self.most,
-            "gap": self.gap,
-            "rows": self.rows,
-        }
+        plain = {name: copy.deepcopy(getattr(self, name)) for name in PLAIN}
+        return {**plain, **{name: getattr(self, name).to_dict() for name in PARTS}}
 
     @classmethod
     def from_dict(
@@ -214,11 +207,8 @@ class Recorder:
     ) -> Recorder:
         """From `to_dict`, to go on with."""
         recorder = cls(data["name"], data["baselines"], columns, show)
-        recorder.blocks = Blocks.from_dict(data["blocks"])
-        recorder.weights, recorder.most = WeightHistory.from_dict(data["weights"]), data["most"]
-        recorder.worst, recorder.early = Worst.from_dict(data["worst"]), Worst.from_dict(data["early"])
-        recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
-        recorder.gap, recorder.rows, recorder.diameter = data["gap"], data["rows"], data["diameter"]
+        vars(recorder).update({name: copy.deepcopy(data[name]) for name in PLAIN})
+        vars(recorder).update({name: part.from_dict(data[name]) for name, part in PARTS.items()})
         return recorder
 
 
