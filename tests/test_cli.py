@@ -43,20 +43,6 @@ def with_y(y, rows=150):
     return "x1,x2,x3,y\n" + "".join(",".join(map(str, [*x, v])) + "\n" for x, v in zip(X[:rows], y))
 
 
-@pytest.fixture
-def run(tmp_path, capsys):
-    """Run a command on a text; its exit code, output and errors."""
-
-    def go(text, *arguments, name="a.csv", command="learn"):
-        path = tmp_path / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        code = main([command, str(path), *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return go
-
-
 def test_replay_is_the_replay(run):
     """The numbers are those of replay() on the same rounds, and so are the baselines'."""
     code, out, _ = run(tagged(), "--loss", "f1", "--y", "label_*", "--learner", "oskaar", "--lam", "1", "--json")

@@ -17,14 +17,8 @@ X = RNG.normal(size=(90, 2)).round(3)
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
-    def go(text, *arguments, name="a.csv", command="learn"):
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        code = main([command, str(tmp_path / name), "--learner", "oskaar", *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return go
+def run(run):
+    return lambda text, *arguments, **where: run(text, "--learner", "oskaar", *arguments, **where)
 
 
 def table(names, *columns):
