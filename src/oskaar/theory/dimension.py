@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from oskaar.arrays import Array
-from oskaar.theory.requirements import require_numbers
+from oskaar.requirements import require_numbers
 
 
 def effective_dimension(K: Array, lam: float) -> float:
