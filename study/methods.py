@@ -13,6 +13,9 @@ from study.peers.lags import with_lag
 from study.peers.refitting import Refitted
 from study.protocol import KINDS, Model, Peer, Stream, always
 
+ROLES = ("ours", "peer", "baseline", "hindsight")
+"""`hindsight` looks ahead: it is shown, and compared with nothing."""
+
 
 def never(stream: Stream, setting: Mapping[str, Any]) -> bool:
     """No setting is left out."""

@@ -207,13 +207,13 @@ class Workers:
             self.alive.add(process)
             try:
                 patience = 60 + PATIENCE * sum(spec["cap"] for spec in specs)
-                _, output = process.communicate(timeout=patience)
+                _, said = process.communicate(timeout=patience)
             except subprocess.TimeoutExpired:
                 end(process)
                 return f"the process was ended after {patience:.0f} s"
             finally:
                 self.alive.discard(process)
-        return f"the process ended with {process.returncode}: {output[-500:]}" if process.returncode else ""
+        return f"the process ended with {process.returncode}: {said[-500:]}" if process.returncode else ""
 
     def stop(self) -> None:
         """End what is alive."""

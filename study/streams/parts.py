@@ -15,7 +15,7 @@ def _documents(folder: Path, rounds: int | None) -> Stream:
     parts = [read(folder / "doc_ranking", name) for name in ("train", "vali", "test")]
     xs = [x.astype(float) for part in parts for x in part[0]]
     ys = [y for part in parts for y in part[1]]
-    note = "queries in file order, NDCG@10; a query with nothing relevant costs 0 whatever the answer"
+    note = "queries in file order, NDCG@10; a query with nothing relevant costs 0 whatever is said"
     return Stream("mq2008", "documents", xs, ys, losses.Documents(k=10), note, "doc_ranking")
 
 
