@@ -109,12 +109,12 @@ def beside_river(rounds=6000):
         z = ours.predict_one(x)
         ours.learn_one(x, y)
         middle = time.perf_counter()
-        said = theirs.predict_one(row)
+        predicted = theirs.predict_one(row)
         theirs.learn_one(row, target)
         times[0] += middle - start
         times[1] += time.perf_counter() - middle
         errors[0] += float(np.mean((z - y) ** 2))
-        errors[1] += float(np.mean([(said.get(j, 0.0) - target[j]) ** 2 for j in range(P)]))
+        errors[1] += float(np.mean([(predicted.get(j, 0.0) - target[j]) ** 2 for j in range(P)]))
     print(
         f"     a round of OSKAAR {1e6 * times[0] / rounds:.0f} us, of River's chain {1e6 * times[1] / rounds:.0f} us"
     )
@@ -312,8 +312,8 @@ def whole_streams(folder):
             X, now, ys = wind(path, station, 10**9)
             learner = make(losses.Circular(), budget=128)
             turned = np.round(np.degrees(ys - now)) * np.pi / 180
-            said = replay(learner, X, turned, keep_estimates=False).predictions
-            errors.append(degrees(now + said, ys) * len(ys))
+            predicted = replay(learner, X, turned, keep_estimates=False).predictions
+            errors.append(degrees(now + predicted, ys) * len(ys))
             last.append(degrees(now, ys) * len(ys))
             rounds += len(ys)
         print(

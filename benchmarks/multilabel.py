@@ -1,4 +1,4 @@
-"""Real multi-label streams in file order, every answer before its label; nothing looks ahead.
+"""Real multi-label streams in file order, every answer before its label.
 
 They do not ship with the project: name the folder that holds them, or put it at ../shared/data.
 """

@@ -1,4 +1,4 @@
-"""Ordered levels on real tables, every answer before its label; nothing looks ahead.
+"""Ordered levels on real tables, every answer before its label.
 
 The files do not ship with the project: name the folder that holds them, or put it at ../shared/data. Figures are mean
 absolute errors in levels, against the running median and scikit-learn's Ridge, rounded, standardised and fitted again
@@ -7,9 +7,7 @@ in their files, so that file order only asks when the class changes: it is print
 five shuffles with fixed seeds.
 
 OSKAAR and the ensemble have their defaults, and rows as they are: the default kernel standardises them. Rows
-standardised online beforehand were tried too; wine has 0.386 (ensemble) and 0.442 (OSKAAR) on these, 0.399 and 0.431
-on rows as they are. The defaults before these had 0.439 and 0.428; with an earlier kernel still, and a linear one
-beside it, 0.450 on wine, 1.268 on era and 0.426 on lev, where it has 1.247 and 0.428 now.
+standardised online beforehand were tried too (docs/how-it-works.md).
 """
 
 import time

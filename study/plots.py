@@ -30,7 +30,7 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def shown(name: str, run: Any) -> bool:
-    """Whether a run is drawn: not the ensemble without its parts, nor what looks ahead."""
+    """Whether a run is drawn: not the ensemble without its parts, nor baselines in hindsight."""
     return run["role"] != "hindsight" and name not in PARTS
 
 

@@ -97,13 +97,13 @@ def ranked(found: Sequence[Verdict], pictures: bool) -> list[str]:
         return []
     names, ranks, streams, difference = what
     order = sorted(range(len(names)), key=lambda i: float(ranks[i]))
-    said = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
+    listed = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
     lines = [
         "## Ranks",
         "",
         f"Mean ranks of the methods that ran on most of these streams, on the {streams} that all of",
     ]
-    lines += [f"them ran on: {said}. Two that are {difference:.2f} apart differ at 5% (Nemenyi).", ""]
+    lines += [f"them ran on: {listed}. Two that are {difference:.2f} apart differ at 5% (Nemenyi).", ""]
     return [*lines, "![Critical-difference diagram](study-ranks.svg)", ""] if pictures else lines
 
 
@@ -125,8 +125,8 @@ def write(runs: Sequence[dict[str, Any]], results: Path, docs: Path | None = Non
     written[0].write_text("\n".join([text, "## Every run", *all_runs(found), ""]), encoding="utf-8")
     lengths = at_lengths([run for run in runs if STREAMS[run["stream"]].kept_apart])
     words = in_words({f"{n} rounds": these for n, these in lengths.items()})
-    said = {"words": words, "runs": [summary(run) for run in runs], "streams": [judged(v) for v in found]}
-    written[1].write_text(json.dumps(said, indent=1, default=str), encoding="utf-8")
+    record = {"words": words, "runs": [summary(run) for run in runs], "streams": [judged(v) for v in found]}
+    written[1].write_text(json.dumps(record, indent=1, default=str), encoding="utf-8")
     if plots and found:
         from study.plots import draw, draw_ranks
 

@@ -70,8 +70,8 @@ def goals(lengths: dict[str, Sequence[Verdict]]) -> list[str]:
     rows: list[tuple[bool, list[str]]] = []
 
     def add(goal: str, values: list[str], met: list[bool]) -> None:
-        said = "yes" if all(met) else "no"
-        rows.append((all(met), [goal, *values, said]))
+        word = "yes" if all(met) else "no"
+        rows.append((all(met), [goal, *values, word]))
 
     every = list(lengths.values())
     lowest = [sum(v.lowest for v in found) for found in every]
@@ -122,22 +122,22 @@ def mean(values: Sequence[float]) -> float:
 
 def in_words(lengths: dict[str, Sequence[Verdict]]) -> str:
     """The goals in a few sentences, for pages that name the study: what was lost, what was won, and against whom."""
-    said = []
+    sentences = []
     for name, found in lengths.items():
         n, lowest, late = len(found), sum(v.lowest for v in found), sum(v.lowest_late for v in found)
         worse = [v.stream for v in found if v.significantly_worse_than]
         named = f" ({', '.join(worse)})" if worse else ""
-        said.append(
+        sentences.append(
             f"At {name} some peer or baseline is lower on {n - lowest} of {n} streams and significantly so on "
             f"{len(worse)}{named}; the ensemble has the lowest loss on {share(lowest, n)}, on {share(late, n)} of "
             f"second halves, and a mean log ratio of {mean([v.ratio(v.best_rival) for v in found]):+.3f} to the best "
             f"rival in hindsight."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def further(found: Sequence[Verdict]) -> list[str]:
-    """What is said beside the goals."""
+    """Figures beside the goals."""
     picked = [v for v in found if v.picked is not None]
     behind = [v.ratio(v.picked, v.half) for v in picked]
     not_behind = sum(gap(v.runs[OURS], v.runs[v.picked], v.half) <= 1e-12 for v in picked if v.picked)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from oskaar.cli import main
+
 COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("oskaar", derandomize=True, max_examples=16, **COMMON)  # the same examples in every run
 settings.register_profile("fuzz", derandomize=False, max_examples=40, print_blob=True, **COMMON)  # new ones
@@ -46,6 +48,20 @@ def same_handler():
     after = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
     assert after is before
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Run a command on a text; its exit code, output and errors."""
+
+    def go(text, *arguments, name="a.csv", command="learn"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        code = main([command, str(path), *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return go
 
 
 @pytest.fixture

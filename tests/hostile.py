@@ -23,7 +23,6 @@ from oskaar import OSKAAR, SALAMI, StateError, kernels, losses
 
 SPARE, SECONDS = 200_000_000, 20
 PRIME = 2**61 - 1  # ints that differ by it have one hash
-TUPLE = {"tuple": []}
 
 
 def state(nodes, root, arrays=()):

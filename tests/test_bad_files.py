@@ -58,9 +58,9 @@ def sentence(capsys, path, *arguments):
 def test_one_sentence(tmp_path, capsys, data, arguments, line, advice):
     path = tmp_path / "a.csv"
     path.write_bytes(data)
-    said = sentence(capsys, path, *arguments)
-    assert line in said
-    assert advice in said
+    message = sentence(capsys, path, *arguments)
+    assert line in message
+    assert advice in message
 
 
 def long_line(form, size):
@@ -80,9 +80,9 @@ def long_line(form, size):
 def test_a_line_without_an_end(tmp_path, capsys, form):
     """No more of it is read than a line may have; the sentence has the line and the cure."""
     (tmp_path / "a").write_bytes(long_line(form, 5000))
-    said = sentence(capsys, tmp_path / "a", "--format", form, "--max-line", "4000")
-    assert "line 4: a line must have at most 4000 bytes" in said
-    assert "--max-line" in said
+    message = sentence(capsys, tmp_path / "a", "--format", form, "--max-line", "4000")
+    assert "line 4: a line must have at most 4000 bytes" in message
+    assert "--max-line" in message
 
 
 @pytest.mark.parametrize("pack", ["gz", "bz2", "xz", "zip", "utf-16"])
@@ -193,13 +193,13 @@ def test_places_that_cannot_be_read(tmp_path, capsys):
     ],
 )
 def test_numbers_written_in_another_way(tmp_path, capsys, cells, decimal, words, numbers):
-    """They are text, which is said with the option that reads them, and numbers with it."""
+    """They are text, which a note says with the option that reads them, and numbers with it."""
     path = tmp_path / "a.csv"
     path.write_text("a;y\n" + "".join(f"{cell};{y}\n" for cell, y in zip(cells, "uv")) * 20)
     assert main(["learn", str(path), "--learner", "oskaar", "--json"]) == 0
-    said = capsys.readouterr().err
-    assert words in said
-    assert f"--decimal {decimal} reads them as numbers" in said
+    message = capsys.readouterr().err
+    assert words in message
+    assert f"--decimal {decimal} reads them as numbers" in message
     assert [record.cells["a"] for record in read_table(path, decimal=decimal)][:2] == numbers
     assert main(["learn", str(path), "--learner", "oskaar", "--json", "--decimal", decimal]) == 0
     captured = capsys.readouterr()
@@ -251,7 +251,7 @@ def test_a_directory_goes_on_where_it_was(tmp_path, capsys):
 
 
 def test_a_file_that_grows_while_it_is_read(tmp_path):
-    """Rows that are appended before the end is reached are read; a row that is half there is said to be cut."""
+    """Rows that are appended before the end is reached are read; a cut row is refused as one."""
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n" + ROWS * 2000)
     table = read_table(path)
@@ -263,22 +263,22 @@ def test_a_file_that_grows_while_it_is_read(tmp_path):
 
 
 def test_later_rows_that_contradict_the_first(tmp_path, capsys):
-    """150 zeros, then demand; single tags, then several; a number, then a word: each is said once, with its line."""
+    """150 zeros, then demand; single tags, then several; a number, then a word: each is noted once, with its line."""
     path = tmp_path / "a.csv"
     rows = [f"{i},{i % 5},0" for i in range(150)] + [f"{i},{i % 5},{i % 37}" for i in range(150, 200)]
     path.write_text("a,b,demand\n" + "\n".join(rows) + "\n")
     assert main(["learn", str(path), "--learner", "oskaar", "--json"]) == 0
     captured = capsys.readouterr()
-    said = "line 152: 'demand' is 2 and was 0 or 1 before"
+    message = "line 152: 'demand' is 2 and was 0 or 1 before"
     assert captured.err.count("and was 0 or 1 before") == 1
-    assert said in captured.err
-    assert any(said in note for note in json.loads(captured.out)["inferred"])
+    assert message in captured.err
+    assert any(message in note for note in json.loads(captured.out)["inferred"])
     rows = [f"{i % 3},{'ab'[i % 2]}" for i in range(120)] + ["twelve,a;b", "0,a"]
     path.write_text("n,tag\n" + "\n".join(rows) + "\n")
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
-    said = capsys.readouterr().err
-    assert "line 122: 'tag' is 'a;b', classes that were there before: --tags-separator ';' parts them" in said
-    assert "line 122: 'n' is 'twelve' and was a number before: missing while most are numbers" in said
+    message = capsys.readouterr().err
+    assert "line 122: 'tag' is 'a;b', classes that were there before: --tags-separator ';' parts them" in message
+    assert "line 122: 'n' is 'twelve' and was a number before: missing while most are numbers" in message
     path.write_text("n,y\n" + "".join(f"{i},{i % 4 if i < 110 else i}\n" for i in range(150)))
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
     assert "line 128: 'y' has more than 20 different values now" in capsys.readouterr().err
@@ -338,7 +338,7 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "said"),
+    ("text", "arguments", "message"),
     [
         ("a;y\n" + "0,51;7,03\n1,5;3,3\n" * 9, [], "'y' has numbers such as '7,03': --decimal , reads them"),
         ('a,y\n1,"1,200"\n2,"17,000.5"\n', [], "'y' has numbers such as '1,200': --decimal . reads them"),
@@ -350,9 +350,9 @@ def test_the_progress_bar_on_a_terminal(tmp_path):
         ("amount,y\n1,u\n", ["--as", "amont=text"], "did you mean amount"),
     ],
 )
-def test_more_sentences(tmp_path, capsys, text, arguments, said):
+def test_more_sentences(tmp_path, capsys, text, arguments, message):
     (tmp_path / "a.csv").write_bytes(text.encode())
-    assert said in sentence(capsys, tmp_path / "a.csv", *arguments)
+    assert message in sentence(capsys, tmp_path / "a.csv", *arguments)
 
 
 def test_a_workbook_and_a_place_that_fails(tmp_path, capsys):
@@ -365,7 +365,7 @@ def test_a_workbook_and_a_place_that_fails(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("sep=;\na;b;y\n" + ROWS.replace(",", ";"), "x is 2 columns: a, b"),
         (",b,y\n" + ROWS, "'column 1' has no name in the file"),
@@ -376,7 +376,7 @@ def test_a_workbook_and_a_place_that_fails(tmp_path, capsys):
         ("a;y\n" + "1;1,3\n2;2\n3;2,3\n4;1,2\n" * 8, "'y' is several tags with ',' between them"),
     ],
 )
-def test_files_that_are_read_and_what_is_said_of_them(tmp_path, capsys, text, said):
+def test_notes_on_files_that_are_read(tmp_path, capsys, text, message):
     (tmp_path / "a.csv").write_text(text)
     assert main(["learn", str(tmp_path / "a.csv")]) == 0
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

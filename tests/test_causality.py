@@ -172,7 +172,7 @@ def loop(learner, X, ys):
 
 
 def run(learner, X, ys, before, how):
-    """What is said of the rounds after `before`, which are learned first."""
+    """The results of the rounds after `before`, which are learned first."""
     if before and hasattr(learner, "partial_fit"):
         learner.partial_fit(X[:before], ys[:before])
     elif before:
@@ -329,12 +329,12 @@ def check_models(models, X, ys, others, t, sizes, predict, learn):
     ends = np.cumsum(sizes).clip(max=len(ys)).tolist()
     found = []
     for model, labels in zip(models, (ys, ys[:t] + others[t:]), strict=True):
-        said = []
+        predicted = []
         for lo, hi in pairwise([0, *ends]):
-            said += predict(model, X[lo:hi]) if hi > lo else []
+            predicted += predict(model, X[lo:hi]) if hi > lo else []
             if hi > lo:
                 learn(model, X[lo:hi], labels[lo:hi])
-        found.append(said[: t + 1])
+        found.append(predicted[: t + 1])
     assert len(found[0]) == t + 1
     assert json.dumps(found[0]) == json.dumps(found[1]), f"labels differ from round {t} on"
 
@@ -468,9 +468,9 @@ def answers(folder, name, X, cells, options):
     lines += [",".join(map(str, [i // 3, *x, *y])) for i, (x, y) in enumerate(zip(X, cells, strict=True))]
     (folder / "table.csv").write_text("\n".join(lines) + "\n")
     arguments = ["learn", folder / "table.csv", "--out", folder / "answers", "--no-model", *options]
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as captured:
         code = main([str(argument) for argument in arguments])
-    assert code == 0, said.getvalue()
+    assert code == 0, captured.getvalue()
     return [json.loads(line) for line in (folder / "answers").read_text().splitlines()]
 
 

@@ -34,12 +34,12 @@ def tickets(n, seed=0, labelled=True):
         when += timedelta(minutes=rng.randint(1, 60))
         channel, amount = rng.choice(["web", "mail", "phone"]), rng.lognormvariate(3, 1)
         tags = [tag for tag, share in TAGS.items() if rng.random() < share]
-        words_said = [word for tag in tags for word in rng.choices(own[tag], k=2)]
-        words_said += rng.choices(vocabulary, [1 / (j + 1) for j in range(300)], k=rng.randint(2, 8))
-        rng.shuffle(words_said)
+        drawn = [word for tag in tags for word in rng.choices(own[tag], k=2)]
+        drawn += rng.choices(vocabulary, [1 / (j + 1) for j in range(300)], k=rng.randint(2, 8))
+        rng.shuffle(drawn)
         tags += ["vip"] if amount > 50 else []
         tags += ["urgent"] if channel == "phone" and when.weekday() >= 5 else []
-        row = [f"T-{i}", " ".join(words_said), channel, when.isoformat(" ")]
+        row = [f"T-{i}", " ".join(drawn), channel, when.isoformat(" ")]
         row += ["" if rng.random() < 0.2 else f"{amount:.2f}", *([";".join(tags)] if labelled else [])]
         rows.append(row)
     return rows
@@ -258,8 +258,8 @@ def test_completion(shell, tmp_path, capsys):
         ask += "; IFS=$'\\n'; echo \"${COMPREPLY[*]}\""
         ask = f"complete -C '{line}'" if shell == "fish" else ask
         command = [shell, "-c", f"source '{script}'; {ask}"]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        assert {answer.split("\t")[0] for answer in said.splitlines()} == expected, line
+        message = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert {answer.split("\t")[0] for answer in message.splitlines()} == expected, line
 
 
 def test_quiet(tmp_path, capsys):
@@ -366,10 +366,10 @@ def test_columns_are_said_once_and_again_when_they_change(tmp_path, capsys):
     rows = [f"{i % 7},{i if i < 60 else f'w{i % 5}'},{'xyz'[i % 3]},{'ab'[i % 2]}" for i in range(300)]
     path.write_text("n,m,c,y\n" + "\n".join(rows) + "\n")
     assert main(["learn", str(path), "--learner", "oskaar"]) == 0
-    said = capsys.readouterr().err
-    assert said.count("x was read as follows in the first ") == 1
-    assert "oskaar:   n, m: number\noskaar:   c: category, 3 values\n" in said
-    assert said.count("'m' is read as category now, before as number") == 1
+    message = capsys.readouterr().err
+    assert message.count("x was read as follows in the first ") == 1
+    assert "oskaar:   n, m: number\noskaar:   c: category, 3 values\n" in message
+    assert message.count("'m' is read as category now, before as number") == 1
 
 
 @pytest.fixture(scope="module")
@@ -411,21 +411,21 @@ def test_rows_without_an_answer_stay(coded, capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "said"),
+    ("text", "arguments", "message"),
     [
         ("id,n\n1,abc\n2,def\n", [], "column 'n' must be a number, as it was in"),
         ("id,n,prediction\n1,2,3\n", [], "column 'prediction' is new"),
         ("id,n\n1,2\n", ["--json"], "--json goes with --out"),
     ],
 )
-def test_predict_refuses(coded, capsys, text, arguments, said):
+def test_predict_refuses(coded, capsys, text, arguments, message):
     (coded / "other.csv").write_text(text)
     assert main(["predict", str(coded / "m"), str(coded / "other.csv"), *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_model_goes_on_with_a_file_written_in_another_way(tmp_path, capsys):
-    """Tags between other signs are said, and read as asked; what contradicts the model is refused."""
+    """Tags between other signs are reported, and read as asked; what contradicts the model is refused."""
     model, first, then = str(tmp_path / "m"), tmp_path / "a.csv", tmp_path / "b.csv"
     rows = [f"{i},{'a;b' if i % 3 else 'ba'[i % 2]}\n" for i in range(40)]
     first.write_text("x,tags\n" + "".join(rows))

@@ -17,14 +17,8 @@ X = RNG.normal(size=(90, 2)).round(3)
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
-    def go(text, *arguments, name="a.csv", command="learn"):
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        code = main([command, str(tmp_path / name), "--learner", "oskaar", *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return go
+def run(run):
+    return lambda text, *arguments, **where: run(text, "--learner", "oskaar", *arguments, **where)
 
 
 def table(names, *columns):
@@ -70,8 +64,8 @@ def test_labels_that_are_late(run, tmp_path):
         answers.append(z)
         if t >= 7:
             learner.tell(tickets[t - 7], y[t - 7 : t - 6])
-    said = [json.loads(line)["prediction"] for line in out.read_text().splitlines()]
-    np.testing.assert_allclose(said, answers, atol=1e-9)
+    printed = [json.loads(line)["prediction"] for line in out.read_text().splitlines()]
+    np.testing.assert_allclose(printed, answers, atol=1e-9)
     found = json.loads(result)
     assert (found["rounds"], found["not_judged"]) == (82, 8)
     assert found["baselines"]["repeat-last"] == pytest.approx(((y[8:] - y[:-8]) ** 2).mean())
@@ -81,12 +75,12 @@ def test_an_answer_to_a_late_label_does_not_know_it(run, tmp_path):
     """A label that is 7 rows late changes no answer before the 8th row after it."""
     y = RNG.integers(0, 2, size=90)
     other = np.where(np.arange(90) < 50, y, 1 - y)
-    out, said = tmp_path / "z", []
+    out, printed = tmp_path / "z", []
     for labels in (y, other):
         run(table("a,b,y", X[:, 0], X[:, 1], labels), "--delay", "7", "--lags", "2", "--out", str(out))
-        said.append([json.loads(line)["prediction"] for line in out.read_text().splitlines()])
-    assert said[0][:58] == said[1][:58]
-    assert said[0] != said[1]
+        printed.append([json.loads(line)["prediction"] for line in out.read_text().splitlines()])
+    assert printed[0][:58] == printed[1][:58]
+    assert printed[0] != printed[1]
 
 
 def test_lags_do_not_go_with_groups(run):

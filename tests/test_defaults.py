@@ -402,7 +402,7 @@ def test_one_of_several_kernels(rng):
         np.testing.assert_allclose(result.estimates[lo:hi], G[lo:hi], atol=1e-8)
 
 
-# ------------------------------------------------------------------ what is said about it
+# ------------------------------------------------------------------ messages
 
 
 def hostile(n, rng):
@@ -469,7 +469,7 @@ def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
 
 @pytest.mark.parametrize("settings_", [{}])
 def test_changes_are_those_of_the_restarts(settings_, rng):
-    """Other experts and the rate decide what is answered, not when the law is said to have changed."""
+    """Other experts and the rate decide what is answered, not the change points."""
     X = 10.0 * rng.normal(size=(170, 2))
     ys = [int((x[0] > 0) ^ (t >= 120)) for t, x in enumerate(X)]
     ours = Ensemble(losses.ZeroOne(2), **settings_, false_alarms=0.01)

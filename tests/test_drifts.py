@@ -1,4 +1,4 @@
-"""Streams made up: the truth is what it is said to be."""
+"""Synthetic streams: the truth is as documented."""
 
 import numpy as np
 import pytest

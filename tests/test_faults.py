@@ -730,16 +730,16 @@ def in_child(action):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(30)  # a deadlock ends it
         try:
-            said = str(action())
+            message = str(action())
         except BaseException as error:
-            said = repr(error)
-        os.write(into, said.encode())
+            message = repr(error)
+        os.write(into, message.encode())
         os._exit(0)
     os.close(into)
     with os.fdopen(out, "rb") as file:
-        said = file.read().decode()
+        message = file.read().decode()
     assert os.waitpid(pid, 0)[1] == 0, "it did not end"
-    return said
+    return message
 
 
 class Pausing:
@@ -774,13 +774,13 @@ def test_a_fork_while_a_thread_learns(where, monkeypatch):
     thread.start()
     assert pausing.there.wait(60)
     try:
-        said = in_child(lambda: learner.estimate([0.3]).tolist())
+        message = in_child(lambda: learner.estimate([0.3]).tolist())
         assert in_child(lambda: other.estimate([0.3]).tolist()) == str(before)
         if where == "commit":
-            assert "half way between two states" in said
+            assert "half way between two states" in message
             assert in_child(lambda: (learner.reset(), learner.rounds)[1]) == "0"
         else:
-            assert said == str(before)
+            assert message == str(before)
     finally:
         pausing.go_on.set()
         thread.join()

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array, csr_matrix
 from strategies import few
 
 from oskaar import checks, features, kernels
+from oskaar.arrays import mix
 from oskaar.inputs import DictStore
-from oskaar.splitmix import mix
 
 GAUSSIAN = kernels.Gaussian(1.5) + 1.0
 MAPS = {

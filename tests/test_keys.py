@@ -191,9 +191,9 @@ def test_tickets_that_keys_give():
     out, state = s.step(s.fresh(), frame.assign(y=None), ("k",))
     assert out["id"].tolist() == ["0.0-0", "1.0-1", "2.0-2", "3.0-3"]
     told = frame.assign(a=np.nan, b=np.nan, at=9.0, id=out["id"])
-    said, state = s.step(s.restored(state.to_bytes(s.settings), "k"), told, ("k",))
-    assert (said.error.isna().all(), state.learner.rounds, state.open) == (True, 4, {})
-    assert said.answer.tolist() == out.answer.tolist()
+    again, state = s.step(s.restored(state.to_bytes(s.settings), "k"), told, ("k",))
+    assert (again.error.isna().all(), state.learner.rounds, state.open) == (True, 4, {})
+    assert again.answer.tolist() == out.answer.tolist()
     again, state = s.step(state, frame.assign(y=None, at=99.0), ("k",))
     assert not set(again["id"]) & set(out["id"])
     bad, state = s.step(state, pd.concat([told, frame.assign(y=None, id="own")]).assign(at=99.0), ("k",))

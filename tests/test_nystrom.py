@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from strategies import KERNELS, lams, rows
 
 from oskaar import OSKAAR, BatchILE, checks, features, kernels, losses, replay
-from oskaar.splitmix import uniforms
+from oskaar.arrays import uniforms
 
 BUDGETS = st.integers(1, 9)
 BETAS = st.sampled_from([0.5, 3.0, 1e9])

@@ -94,7 +94,7 @@ def test_decoding_is_the_argmin_over_what_is_known(kind, data):
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 def test_geometry_is_that_of_the_loss(kind, data):
-    """<psi(z) - psi(z'), g> <= diameter |g|, whatever labels g is made of: no psi is farther than is said."""
+    """<psi(z) - psi(z'), g> <= diameter |g|, whatever labels g is made of: no psi is farther than the diameter."""
     make, ys, delta = KINDS[kind]
     loss = make()
     labels = data.draw(st.lists(ys, min_size=2, max_size=5))

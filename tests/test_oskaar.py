@@ -272,19 +272,19 @@ def test_one_label_all_the_way(rng):
 
 
 @given(rows(max_rounds=9, width=2), lams(), st.booleans())
-def test_hedged_average_is_the_mean_of_what_each_round_would_have_said(X, lam, shifted):
+def test_hedged_average_is_the_mean_of_hedged_estimates(X, lam, shifted):
     """1/T sum_t of the estimate at x after t - 1 rounds, each hedged at x."""
     loss, x = losses.Ordinal(4), np.array([0.3, -0.2])
     ys = [(3 * i) % 4 for i in range(len(X))]
     learner = OSKAAR(loss, kernels.Gaussian(), lam, shifted)
-    said = []
+    hedged = []
     for row, y in zip(X, ys):
-        said.append(learner.estimate(x))
+        hedged.append(learner.estimate(x))
         learner.learn_one(row, y)
     block = learner._inputs.parse(x)
     G = learner._estimator.solver.hedged_average(learner._inputs.against(block), learner._inputs.diagonal(block))
-    if said:
-        np.testing.assert_allclose(G[0], np.mean(said, axis=0), atol=1e-10)
+    if hedged:
+        np.testing.assert_allclose(G[0], np.mean(hedged, axis=0), atol=1e-10)
         assert learner.predict_average(x, hedged=True) == loss.decode(G[0])
 
 

@@ -8,10 +8,10 @@ from strategies import few
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
+from oskaar.arrays import uniforms
 from oskaar.features import Nystrom
 from oskaar.inputs import as_rounds
 from oskaar.solvers.kaar_features import FeatureSolver
-from oskaar.splitmix import uniforms
 
 LOSS = losses.ZeroOne(3)
 

@@ -35,15 +35,13 @@ def table(y=Y, names=("x1", "x2", "y"), rows=160):
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
+def run(run, tmp_path):
     """Run a command on a text; its exit code, output, errors and page."""
+    path = tmp_path / "report.html"
 
     def go(content, *arguments, name="a.csv"):
-        (tmp_path / name).write_text(content)
-        path = tmp_path / "report.html"
-        code = main(["learn", str(tmp_path / name), "--report", str(path), *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err, path.read_text(encoding="utf-8") if path.exists() else None
+        done = run(content, "--report", str(path), *arguments, name=name)
+        return *done, path.read_text(encoding="utf-8") if path.exists() else None
 
     return go
 

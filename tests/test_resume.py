@@ -81,7 +81,7 @@ RUNS = {
 
 
 def quietly(arguments, stdin=None):
-    """Run a command; its exit code, what it printed and what it said."""
+    """Run a command; its exit code, its output and its messages."""
     out, err, before = io.StringIO(), io.StringIO(), sys.stdin
     if stdin is not None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()))
@@ -328,7 +328,7 @@ def test_no_checkpoint_and_other_names(stopped):
         assert words in err
 
 
-def test_a_full_disk_is_said(stopped, monkeypatch):
+def test_a_full_disk_is_reported(stopped, monkeypatch):
     """Results all the same, and how it is with the checkpoint."""
 
     def full(*args):

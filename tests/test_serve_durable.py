@@ -458,7 +458,7 @@ async def test_a_damaged_write_ahead_log_is_named(tmp_path, capsys):
     assert await rounds(whole[:middle]) in range(5, 15)  # what the message says: cut it there
     assert await rounds(whole[: starts[-1] + 100]) == 19  # killed in the middle of a write
     assert "not whole" not in capsys.readouterr().err
-    assert await rounds(flipped(starts[-1] + 50)) == 19  # which may be a loss of power: said, and gone on
+    assert await rounds(flipped(starts[-1] + 50)) == 19  # which may be a loss of power: a warning
     assert "the last commit in the write-ahead log is not whole" in capsys.readouterr().err
 
 
@@ -496,7 +496,7 @@ PRAGMA user_version = 1;
 
 
 async def test_an_older_store_is_brought_up_to_date(tmp_path, capsys):
-    """Rows of version 1 are there, the stream goes on, and it is said that another version had answered."""
+    """Rows of version 1 are there, the stream goes on, with a warning that another version had answered."""
     async with running(tmp_path / "new", crash=True) as service:
         await learned(service, 20)
     (tmp_path / "old").mkdir()

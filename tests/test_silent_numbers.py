@@ -435,7 +435,7 @@ def indefinite(X, Y):
 
 @pytest.mark.parametrize("k", [negative, indefinite])
 def test_a_kernel_that_is_none(k):
-    """Not positive semidefinite: said by every learner, not only by those on kernel values."""
+    """Not positive semidefinite: refused by every learner, not only by those on kernel values."""
     rng = np.random.default_rng(0)
     for learner in kernel_learners(kernels.Rowwise(k)):
         with pytest.raises(ValueError, match="must be positive semidefinite"):

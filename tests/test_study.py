@@ -39,12 +39,12 @@ def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monke
     monkeypatch.setattr("study.__main__.QUICK_PEERS", peers)
     arguments = ["--quick", "--streams", QUICK_STREAMS[1], "--jobs", "2", "--results", str(tmp_path), "--no-plots"]
     assert main(arguments) == 0
-    said = json.loads((tmp_path / "study.json").read_text())
-    well = [run for run in said["runs"] if run["status"] == "ok"]
+    found = json.loads((tmp_path / "study.json").read_text())
+    well = [run for run in found["runs"] if run["status"] == "ok"]
     assert {run["stream"] for run in well} == {QUICK_STREAMS[1]}
     assert {*QUICK_METHODS} <= {run["method"] for run in well}
     assert all(run["rounds"] == 120 and run["versions"]["numpy"] and run["seed"] == 0 for run in well)
-    assert not [run for run in said["runs"] if run["status"] == "failed"]
+    assert not [run for run in found["runs"] if run["status"] == "failed"]
     table = (tmp_path / "table.md").read_text()
     assert f"| {QUICK_STREAMS[1]} | ordinal | 120 |" in table
     assert "goal, on the streams kept apart" in table
@@ -54,7 +54,7 @@ def test_quick_study_end_to_end_goes_on_where_it_stopped(tmp_path, capsys, monke
     capsys.readouterr()
     main(arguments)
     text = capsys.readouterr().out
-    assert f"{len(said['runs']) - 1} of them done before" in text
+    assert f"{len(found['runs']) - 1} of them done before" in text
     assert text.count("left]") == 1
     np.testing.assert_array_equal(load(gone)["losses"], before["losses"])
 

@@ -83,36 +83,36 @@ def made(method, losses, role="peer", variant="default", cpu=1.0, total=100, sta
 def test_a_capped_run_is_judged_on_its_prefix():
     """The rival is better over its 50 rounds, though its mean looks worse than ours over 100."""
     ours = [1.0] * 50 + [0.0] * 50
-    said = verdict("s", [made("Ensemble", ours, "ours"), made("slow", [0.8] * 50)])
-    assert said.differences["slow"] == pytest.approx(0.2)
-    assert not said.lowest
-    assert said.significantly_worse_than == ["slow"]
-    assert said.best_rival == "slow"
+    result = verdict("s", [made("Ensemble", ours, "ours"), made("slow", [0.8] * 50)])
+    assert result.differences["slow"] == pytest.approx(0.2)
+    assert not result.lowest
+    assert result.significantly_worse_than == ["slow"]
+    assert result.best_rival == "slow"
 
 
 def test_hindsight_and_our_other_methods_are_no_rivals():
     runs = [made("Ensemble", [0.5] * 100, "ours"), made("OSKAAR", [0.1] * 100, "ours")]
     runs += [made("best constant", [0.0] * 100, "hindsight"), made("repeat-last", [0.6] * 100, "baseline")]
-    said = verdict("s", runs)
-    assert set(said.differences) == {"repeat-last"}
-    assert said.lowest
-    assert not said.repeat_last_wins
+    result = verdict("s", runs)
+    assert set(result.differences) == {"repeat-last"}
+    assert result.lowest
+    assert not result.repeat_last_wins
 
 
 @pytest.mark.parametrize(
     ("loss", "cpu", "kept"), [(0.4, 2.0, True), (0.4, 1.0, False), (0.5, 0.9, False), (0.6, 0.1, True)]
 )
 def test_pareto(loss, cpu, kept):
-    said = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("a", [loss] * 100, cpu=cpu)])
-    assert said.on_front is kept
+    result = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("a", [loss] * 100, cpu=cpu)])
+    assert result.on_front is kept
 
 
 def test_repeat_last_wins_and_failures_are_kept_apart():
     runs = [made("Ensemble", [0.5] * 100, "ours"), made("repeat-last", [0.1] * 100, "baseline")]
     runs += [{**made("a", [], status="failed"), "error": "no"}]
-    (said,) = verdicts(runs)
-    assert said.repeat_last_wins
-    assert said.others == {"a": "failed: no"}
+    (result,) = verdicts(runs)
+    assert result.repeat_last_wins
+    assert result.others == {"a": "failed: no"}
     assert verdict("s", runs[1:]) is None
 
 
@@ -129,12 +129,12 @@ def test_a_cut_run_is_its_prefix_with_the_time_of_its_marks():
 
 def test_the_rival_picked_on_the_first_half_is_judged_on_the_second():
     early, late = [0.1] * 50 + [0.9] * 50, [0.8] * 50 + [0.3] * 50
-    said = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("early", early), made("late", late)])
-    assert said.picked == "early"
-    assert said.ratio("early", said.half) == pytest.approx(np.log(0.5 / 0.9), abs=0.01)
-    assert said.best_late == "late"
-    assert said.lowest
-    assert not said.lowest_late
+    result = verdict("s", [made("Ensemble", [0.5] * 100, "ours"), made("early", early), made("late", late)])
+    assert result.picked == "early"
+    assert result.ratio("early", result.half) == pytest.approx(np.log(0.5 / 0.9), abs=0.01)
+    assert result.best_late == "late"
+    assert result.lowest
+    assert not result.lowest_late
 
 
 def test_runs_on_other_rows_are_not_compared():
@@ -145,10 +145,10 @@ def test_runs_on_other_rows_are_not_compared():
 
 def test_the_longest_run_of_a_method_counts():
     runs = [{**made("Ensemble", [0.5] * n, "ours", total=n), "total": n, "rounds_asked": n} for n in (20, 40)]
-    (said,) = verdicts(runs)
-    assert said.rounds == 40
-    (said,) = verdicts(runs, 20)
-    assert said.rounds == 20
+    (result,) = verdicts(runs)
+    assert result.rounds == 40
+    (result,) = verdicts(runs, 20)
+    assert result.rounds == 20
 
 
 def test_log_ratios_of_no_losses_are_finite():

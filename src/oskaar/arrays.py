@@ -1,4 +1,4 @@
-"""Arrays that grow at the end, and the names of array types."""
+"""Names of array types, draws and means, and arrays that grow at the end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from oskaar.saved import require, require_kind
 Array = NDArray[np.float64]
 Rows = Any
 """n inputs: an (n, d) array, a scipy sparse matrix of n rows, or a list of n objects."""
+
+STEP = 0x9E3779B97F4A7C15
+"""Of splitmix64 (Steele, Lea and Flood 2014)."""
 
 AT_ONCE = 2**18
 """Products that `weighted_means` forms at once."""
@@ -59,6 +62,26 @@ def random_signs(rows: int, columns: int) -> Array:
     """
     signs: Array = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, columns))
     return signs
+
+
+def mix(values: Any) -> Any:
+    """The step and the finaliser of splitmix64, for an array of uint64: every bit depends on every bit."""
+    values = values + np.uint64(STEP)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def uniforms(seed: int, start: int, n: int) -> Array:
+    """The numbers start .. start + n - 1 of a fixed sequence of uniform draws.
+
+    >>> bool((uniforms(1, 0, 5)[2:] == uniforms(1, 2, 3)).all())
+    True
+    """
+    offset = np.uint64(seed % 2**64 * 0xD1342543DE82EF95 % 2**64)
+    bits = mix(np.arange(start, start + n, dtype=np.uint64) * np.uint64(STEP) + offset)
+    draws: Array = (bits >> np.uint64(11)).astype(float) * 2.0**-53
+    return draws
 
 
 def without_rounding(G: Array) -> Array:

@@ -104,7 +104,7 @@ def check_features(map: FeatureMap, X: Rows, tolerance: float = 1e-9) -> None:
     """Check shape, determinism, the dimension, kappa, pickling, and that `seen` is the loop over single rows.
 
     The map itself must stay as it was: it is a value. Rows of X are matrices (or lists, for maps on objects) and
-    arrive in their order; nothing may look ahead.
+    arrive in their order; no row may depend on a later one.
     """
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     _require(n > 0, "give at least one row")

@@ -1,10 +1,12 @@
-"""Learners, replays and certificates as notebooks show them. All text is escaped."""
+"""Learners, replays and certificates as notebooks show them, all text escaped; labels and answers as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
 from typing import Any
+
+import numpy as np
 
 
 def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
@@ -22,3 +24,18 @@ def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
 
 def _shown(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def jsonable(z: Any) -> Any:
+    """A label or an answer as JSON knows it.
+
+    >>> jsonable((np.float64(1.0), frozenset({2, 1})))
+    [1.0, [1, 2]]
+    """
+    if isinstance(z, (np.ndarray, np.generic)):
+        return jsonable(z.tolist())
+    if isinstance(z, (set, frozenset)):
+        return [jsonable(item) for item in sorted(z, key=lambda item: (type(item).__name__, item))]
+    if isinstance(z, dict):
+        return {str(key): jsonable(value) for key, value in z.items()}
+    return [jsonable(item) for item in z] if isinstance(z, (tuple, list)) else z

@@ -1,4 +1,4 @@
-"""What keeps a learner whole: ctrl-C waits until a round is learned, and threads take turns, on one BLAS thread.
+"""Learners are never left within a round: interrupts are delayed, threads take a lock, BLAS uses one thread.
 
 Python runs the handler of a signal between two steps of the main thread, anywhere. `uninterrupted` puts a handler
 in place that only takes a note, and sends the signal again when the block is over, to the handler before it.

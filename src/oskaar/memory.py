@@ -1,4 +1,4 @@
-"""What a learner costs: the memory that it holds, the work of a round, and a limit that it keeps."""
+"""The cost of a learner: memory, operations of a round, and `max_bytes`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics that people know, beside the loss, kept online: accuracy, F1, MAE, RMSE, R2, tau, by the kind of label.
+"""Familiar metrics beside the loss, online: accuracy, F1, MAE, RMSE, R2, tau, by the kind of label.
 
 >>> from oskaar import losses
 >>> metrics = Metrics(losses.ZeroOne())

@@ -1,4 +1,4 @@
-"""replay: predict, then learn, over a whole stream, and what came of it."""
+"""replay: predict, then learn, over a whole stream, and the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oskaar.metrics import Metrics
 
 
 class Replay:
-    """What a learner did on a stream, round by round: `predictions`, `losses`, `regret` and more."""
+    """The results of a learner on a stream, round by round: `predictions`, `losses`, `regret` and more."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Rows of any kind, dense, sparse, both, or a list of objects, handled alike."""
+"""Operations on rows of any kind: dense, sparse, both, or a list of objects."""
 
 from __future__ import annotations
 

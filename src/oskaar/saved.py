@@ -1,4 +1,4 @@
-r"""What may be in a file: each class and function has a tag, which stays when it is moved or renamed.
+r"""Tags of classes and functions in files, which stay when a class is moved or renamed; checks of their states.
 
     @saved("dense-rows")
     class DenseStore:

@@ -1,4 +1,4 @@
-"""Streams: reading them from files, making them up, and preparing their inputs without looking ahead."""
+"""Streams: reading them from files, making them up, and preparing their inputs from past rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Drifting", "Sentence", "drifting", "read_arff", "read_conllu", "stan
 
 
 def standardised(X: Array) -> Array:
-    """Each row less the mean of the rows up to it, over their deviation: nothing looks ahead.
+    """Each row less the mean of the rows up to it, over their deviation: later rows play no part.
 
     A feature that has not varied yet is 0.
 

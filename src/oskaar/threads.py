@@ -1,4 +1,4 @@
-"""One thread of BLAS while a learner works: its matrices are small, and more threads only wait for each other.
+"""One thread of BLAS while a learner works: its matrices are small, and more threads are slower.
 
 threadpoolctl finds the libraries (NumPy and SciPy each bring their own); their numbers are set to 1 when work
 begins and put back when it ends, in about two microseconds. OpenBLAS has one number for the process: it is put back

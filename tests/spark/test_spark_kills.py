@@ -111,6 +111,6 @@ def test_kill_a_worker(undisturbed, tmp_path):
     wait_for(lambda: len(workers(driver.pid)) > 1, driver)
     for pid in workers(driver.pid):
         os.kill(pid, signal.SIGKILL)
-    said = driver.communicate(timeout=500)[0]
-    assert "finished" in said
+    message = driver.communicate(timeout=500)[0]
+    assert "finished" in message
     pd.testing.assert_frame_equal(answers(tmp_path), undisturbed)

@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Standard output takes nothing any more: what is left of it goes nowhere, or Python complains at its end."""
+    """Discard what is left of a closed standard output, which Python would report at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

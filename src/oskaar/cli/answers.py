@@ -1,4 +1,4 @@
-"""Answers as they come: a line of JSON for each round. A resumed run appends to them."""
+"""Answers of a run as JSON lines, one for each round; a resumed run appends to them."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def opened(path: str | None, kept: Checkpoint | None = None) -> Iterator[Answers
             handle.truncate()
         yield Answers(text, path, start)
     finally:
-        with suppress(OSError):  # what could not be written was said
+        with suppress(OSError):  # reported when it was written
             text.close()

@@ -207,7 +207,7 @@ class Checkpointer:
         self._last: tuple[int, float] | None = None
 
     def after(self, run: Run) -> None:
-        """After a chunk: write where it is due. What cannot be written is said, and the run goes on."""
+        """After a chunk: write where it is due. What cannot be written is reported, and the run continues."""
         if not self._regular:
             return
         done, now = run.count + run.warmup, time.monotonic()
@@ -232,7 +232,7 @@ class Checkpointer:
         return self.path
 
     def interrupted(self, run: Run) -> str | None:
-        """After an interrupt: write, and say how to go on; the path."""
+        """After an interrupt: write, and print how to resume; the path."""
         if self.path == "":
             return None
         if not run.whole:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.cli.baselines import make_baselines
 from oskaar.cli.console import say, table
-from oskaar.cli.models import make_learner
+from oskaar.cli.models import make_baselines, make_learner
 from oskaar.cli.river_learners import LEARNERS, have_river, make_river_learner, suits
 from oskaar.cli.settings import open_stream
 from oskaar.losses import Loss

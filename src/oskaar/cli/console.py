@@ -1,4 +1,4 @@
-"""What the terminal shows: messages and progress on standard error, tables on standard output."""
+"""Messages and progress on standard error, tables on standard output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACE = 50
 """The pace is that of so many lines of progress, 10 seconds or more."""
 
 MEASURED = 3.0
-"""Seconds that are measured before any are promised: first rounds are not as quick as others."""
+"""Seconds that are measured before the time left is shown: the first rounds are slower than others."""
 
 
 class _Console:
@@ -24,7 +24,7 @@ class _Console:
 
 
 def be_quiet(quiet: bool) -> None:
-    """Leave out messages from now on, or not."""
+    """Turn messages off, or on."""
     _Console.quiet = quiet
 
 
@@ -40,7 +40,7 @@ def complain(text: str) -> None:
 
 
 def attempt(what: str, write: Callable[[], None], not_written: list[str]) -> None:
-    """Write something. Where that fails it is one sentence, its name goes to `not_written`, and the run goes on.
+    """Write something. A failure is reported in one sentence, its name is added to `not_written`, the run continues.
 
     >>> failed = []
     >>> attempt("the report", lambda: None, failed)
@@ -95,7 +95,7 @@ class Progress:
         self._width = len(line)
 
     def _left(self, seconds: float, fraction: float | None) -> str:
-        """The time that the rest takes at the pace that was measured over the last seconds; nothing before that."""
+        """The time left at the pace of the last seconds; empty before it was measured."""
         if fraction is None:
             return ""
         self._recent.append((seconds, fraction))

@@ -1,4 +1,4 @@
-"""`--delay N`: the label of a row is there when N more rows have been answered; answers are judged as given."""
+"""`--delay N`: the label of a row is known once N more rows are answered; losses are those of the answers given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oskaar.tabular import Round
 
 
 class Waiting(NamedTuple):
-    """A round whose label has not come: its ticket, where the learner gives any, and what each baseline answered."""
+    """A pending round: its ticket, where the learner gives any, and what each baseline answered."""
 
     round: Round
     ticket: int | None
@@ -47,15 +47,15 @@ class Delayed:
 
         last: no round follows, and all labels come.
         """
-        self.seconds, told = 0.0, []
+        self.seconds, labelled = 0.0, []
         for r in rounds:
             self.waiting.append(self._asked(r))
             if len(self.waiting) > self.delay:
-                told.append(self._told(self.waiting.popleft()))
+                labelled.append(self._labelled(self.waiting.popleft()))
         while last and self.waiting:
-            told.append(self._told(self.waiting.popleft()))
-        done = [one for one, _ in told]
-        losses, optima, surrogate = np.array([numbers for _, numbers in told]).reshape(-1, 3).T
+            labelled.append(self._labelled(self.waiting.popleft()))
+        done = [one for one, _ in labelled]
+        losses, optima, surrogate = np.array([numbers for _, numbers in labelled]).reshape(-1, 3).T
         happened = Replay([one.answer for one in done], losses, optima, surrogate, None)
         others = {name: np.array([self._loss(d.others[name], d.round.y) for d in done]) for name in self.baselines}
         return [one.round for one in done], happened, others
@@ -70,7 +70,7 @@ class Delayed:
         self.seconds += time.perf_counter() - start
         return Waiting(r, ticket, z, others)
 
-    def _told(self, one: Waiting) -> tuple[Waiting, tuple[float, float, float]]:
+    def _labelled(self, one: Waiting) -> tuple[Waiting, tuple[float, float, float]]:
         """Learn a round; its loss, the least there could be, and its surrogate loss."""
         x, y = one.round.x, one.round.y
         for baseline in self.baselines.values():
@@ -89,9 +89,9 @@ class Delayed:
         return float(self.loss(first_answer(self.loss, y) if z is None else z, y))
 
     def state(self) -> list[list[Any]]:
-        """The rounds that wait, for a model."""
+        """The pending rounds, for a model."""
         return [[list(one.round), one.ticket, one.answer, dict(one.others)] for one in self.waiting]
 
     def restore(self, state: list[list[Any]]) -> None:
-        """Go on from a state; the learner must have the tickets."""
+        """Restore the pending rounds; the learner must have their tickets."""
         self.waiting = deque(Waiting(Round(*parts), *others) for parts, *others in state)

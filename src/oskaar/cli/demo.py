@@ -1,4 +1,4 @@
-"""`oskaar demo`: tags on a made-up stream whose meaning changes half way; nothing to download.
+"""`oskaar demo`: tags on a made-up stream whose law changes half way; nothing to download.
 
 `make demo` runs on real data, and needs River for it.
 """
@@ -17,7 +17,7 @@ ROUNDS, TAGS, NUMBERS = 800, 6, 4
 
 
 def made(rounds: int = ROUNDS, seed: int = 0) -> tuple[Any, list[frozenset[int]]]:
-    """Inputs and sets of tags; from the middle on, the tags mean something else.
+    """Inputs and sets of tags; from the middle on, the tags follow another law.
 
     >>> X, ys = made(10)
     >>> X.shape, len(ys)

@@ -21,7 +21,7 @@ HEAVIEST = 5
 
 
 def run(options: Any) -> int:
-    """Print what there is."""
+    """Print a model or a learner."""
     thing = read_state(options.file)
     found = {"file": options.file, **_written(options.file), **described(thing)}
     print(json.dumps(found) if options.json else "\n".join(_lines(found)))
@@ -55,7 +55,7 @@ def described(thing: Any) -> dict[str, Any]:
 
 
 def about_learner(learner: Any) -> dict[str, Any]:
-    """What a learner is, and what it has come to."""
+    """The settings and the figures of a learner."""
     inner = getattr(learner, "model", learner)
     found: dict[str, Any] = {"learner": type(inner).__name__, "loss": repr(getattr(inner, "loss", None))}
     for name in ("kernel", "features", "budget", "lam", "restarts", "eta", "window"):

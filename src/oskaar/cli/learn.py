@@ -30,7 +30,7 @@ def run(options: Any) -> int:
 
         report = Report(options)  # what it needs is missed before the run
     kept, options = _kept(options)
-    done, checkpointer = _begun(options, kept), Checkpointer(options)
+    done, checkpointer = _started(options, kept), Checkpointer(options)
     before = kept.extra.get("report") if kept and options.resume else None
     if report or before or (options.model and not options.resume):  # what is kept can be reported later
         from oskaar.cli.report import make_recorder
@@ -57,7 +57,7 @@ def run(options: Any) -> int:
 
 
 def _kept(options: Namespace) -> tuple[Checkpoint | None, Namespace]:
-    """The run that is resumed, or the model with which a new file goes on; and the options with its settings."""
+    """The run that is resumed, or the model that learns a new file; and the options with its settings."""
     path = options.resume or (options.model if options.model and os.path.exists(options.model) else None)
     if path is None:
         return None, options
@@ -71,7 +71,7 @@ def _kept(options: Namespace) -> tuple[Checkpoint | None, Namespace]:
     return kept, options
 
 
-def _begun(options: Namespace, kept: Checkpoint | None) -> Run:
+def _started(options: Namespace, kept: Checkpoint | None) -> Run:
     """A run on the file, with a new learner or with the one that was kept."""
     stream = open_stream(options)
     learner = kept.learner if kept else make_learner(options.learner, stream.labels.loss, options, stream.width)
@@ -91,7 +91,7 @@ def _begun(options: Namespace, kept: Checkpoint | None) -> Run:
 
 
 def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[str, Any]) -> None:
-    """Write the model and the report; what fails is said, and the rest is written all the same."""
+    """Write the model and the report; a failure is reported, and the other one is written."""
 
     def model() -> None:
         if done.interrupted:
@@ -111,7 +111,7 @@ def _deliver(done: Run, checkpointer: Checkpointer, report: Any, result: dict[st
 
 
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
-    """The result for people: what was learned, a table of mean losses, and what they say in words."""
+    """The result for people: what was learned, a table of mean losses, and the verdict."""
     means = [(name, result["mean_loss"]), *result["baselines"].items()]
     yield f"{result['loss']}, {result['learner']}"
     yield f"{result['rounds']} rounds in {result['seconds']:.2f} s, {result['rounds_per_second'] or 0:.0f} a second"

@@ -1,14 +1,16 @@
-"""The learners and kernels that options name."""
+"""The learners and kernels that options name, and the baselines beside them."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, MostFrequent, RepeatLast, kernels
 from oskaar.cli.settings import columns_kinds
+from oskaar.learners.baselines import AsListed, LeftHead, MeanSoFar
 from oskaar.learners.batch import Refitted
-from oskaar.losses import Loss
+from oskaar.losses import DependencyTree, Documents, Loss
+from oskaar.losses.vectors import Absolute, Huber, Pinball, Squared
 from oskaar.tabular import ReadError
 from oskaar.tabular.round_options import split
 
@@ -73,3 +75,18 @@ def numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in split(str(text))]
     except ValueError:
         raise ReadError(f"{option} must be a number, or several with commas, got {text!r}.") from None
+
+
+def make_baselines(loss: Loss) -> dict[str, Any]:
+    """The last label again, and the most frequent one (for numbers, the mean so far).
+
+    Queries and sentences have no last label that would fit: documents stay in the order of the file, and each word
+    of a tree hangs on the one before it.
+    """
+    if isinstance(loss, Documents):
+        return {"as-listed": AsListed()}
+    if isinstance(loss, DependencyTree):
+        return {"head-to-the-left": LeftHead()}
+    numeric = isinstance(loss, (Squared, Absolute, Pinball, Huber))
+    common = {"mean": MeanSoFar()} if numeric else {"most-frequent": MostFrequent(loss)}
+    return {"repeat-last": RepeatLast(loss), **common}

@@ -53,55 +53,49 @@ def parser() -> Parser:
     commands = top.add_subparsers(dest="command", parser_class=Parser)
     learn = commands.add_parser("learn", help="predict and learn, row after row of a file, and say how well it went")
     _stream(learn)
-    learn.add_argument("--learner", default="ensemble", help="ensemble (default), salami, oskaar or batch")
-    learn.add_argument("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
-    learn.add_argument("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
-    learn.add_argument(
-        "--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)"
-    )
-    learn.add_argument("--delay", type=_count, help="labels are there when so many more rows have been answered")
-    learn.add_argument("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
-    learn.add_argument("--out", help="predictions as they come, JSON lines; - is standard output")
-    learn.add_argument(
-        "--model", metavar="FILE", help="keep the model in this file; if it is there, go on with it (see --every)"
-    )
-    learn.add_argument(
-        "--no-model", dest="model", action="store_const", const="", help="keep none, not even after control-C"
-    )
-    learn.add_argument("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
-    learn.add_argument(
-        "--resume", metavar="FILE", help="go on with the run of which this model was kept, on the same file"
-    )
-    learn.add_argument(
-        "--report", help="a page with curves, restart weights, costs and the worst rounds: report.html"
-    )
-    learn.add_argument("--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal")
+    add = learn.add_argument
+    add("--learner", default="ensemble", help="ensemble (default), salami, oskaar or batch")
+    add("--kernel", help="gaussian, gaussian:0.5 (a lengthscale), laplacian, matern, linear, ...")
+    add("--lam", help="regularisation; for salami a list, such as 0.05,0.5")
+    add("--baselines", action=argparse.BooleanOptionalAction, default=True, help="run the baselines too (default)")
+    add("--delay", type=_count, help="labels are there when so many more rows have been answered")
+    add("--chunk", type=_count, default=64, help="rounds at a time (1: answers at once; default 64)")
+    add("--out", help="predictions as they come, JSON lines; - is standard output")
+    add("--model", metavar="FILE", help="keep the model in this file; if it is there, go on with it (see --every)")
+    add("--no-model", dest="model", action="store_const", const="", help="keep none, not even after control-C")
+    add("--every", default="5m", help="how often: 1000 (rounds), 30s, 5m (default), 1h")
+    add("--resume", metavar="FILE", help="go on with the run of which this model was kept, on the same file")
+    add("--report", help="a page with curves, restart weights, costs and the worst rounds: report.html")
+    add("--progress", action=argparse.BooleanOptionalAction, help="default: where there is a terminal")
     compare = commands.add_parser("compare", help="several learners, kernels and lams side by side")
     _stream(compare)
-    compare.add_argument(
+    add = compare.add_argument
+    add(
         "--learner",
         default="ensemble,oskaar",
         help="several, with commas: ensemble, salami, oskaar, batch, river-knn, ...",
     )
-    compare.add_argument(
+    add(
         "--river",
         action=argparse.BooleanOptionalAction,
         default=False,
         help="River's learners too: river-linear, river-knn, river-hat, river-arf",
     )
-    compare.add_argument("--kernel", help="several, with commas")
-    compare.add_argument("--lam", help="several, with commas, each on its own")
-    compare.add_argument("--report", help="a page with all their curves: report.html")
-    compare.add_argument("--jobs", type=_count, default=1, help="processes (default 1)")
+    add("--kernel", help="several, with commas")
+    add("--lam", help="several, with commas, each on its own")
+    add("--report", help="a page with all their curves: report.html")
+    add("--jobs", type=_count, default=1, help="processes (default 1)")
     predict = commands.add_parser("predict", help="answers of a model for the rows of a file, which need no labels")
-    predict.add_argument("model", help="what oskaar learn --model wrote")
-    predict.add_argument("file", help="rows with the columns that the model was learned from; - is standard input")
-    predict.add_argument("--out", help="answers.csv, .jsonl or .parquet; default: CSV on standard output")
+    add = predict.add_argument
+    add("model", help="what oskaar learn --model wrote")
+    add("file", help="rows with the columns that the model was learned from; - is standard input")
+    add("--out", help="answers.csv, .jsonl or .parquet; default: CSV on standard output")
     for name, about in (("--format", "of the file"), ("--encoding", "of the file (default: that of the model's)")):
-        predict.add_argument(name, help=about)
+        add(name, help=about)
     report = commands.add_parser("report", help="the page of the run that a model was learned in")
-    report.add_argument("model", help="what oskaar learn --model wrote")
-    report.add_argument("--out", help="the page (default report.html)")
+    add = report.add_argument
+    add("model", help="what oskaar learn --model wrote")
+    add("--out", help="the page (default report.html)")
     inspect = commands.add_parser("inspect", help="what a model holds")
     inspect.add_argument("file", help="of oskaar learn --model, or of learner.save; nothing in it is executed")
     losses = commands.add_parser("losses", help="what y can be, in plain words; one loss with an example")
@@ -145,11 +139,7 @@ def _stream(command: argparse.ArgumentParser) -> None:
         default="learn",
         help="what to do with empty cells: learn that they are missing (default), ...",
     )
-    add(
-        "--lags",
-        type=_count,
-        help="the last so many labels are inputs too, for series known in time",
-    )
+    add("--lags", type=_count, help="the last so many labels are inputs too, for series known in time")
     add("--budget", type=_count, help="constant cost and memory a round: at most so many inputs are kept")
     add("--max-bytes", type=_bytes, default=4e9, help="memory that the learner may take: 500M, 4G (default)")
     add("--classes", help="all classes, symbols or tags, with commas")

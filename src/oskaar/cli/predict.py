@@ -17,10 +17,11 @@ import numpy as np
 from oskaar.cli.checkpoint import Checkpoint, read_checkpoint, require_same_columns
 from oskaar.cli.console import say
 from oskaar.cli.settings import COLUMNS, reads_by_schema
+from oskaar.display import jsonable
 from oskaar.schema.cells import as_number, as_time
 from oskaar.state.writing import replaced
 from oskaar.tabular import ReadError, Record, RoundOptions, read_table
-from oskaar.tabular.labels import jsonable, make_labels
+from oskaar.tabular.labels import make_labels
 from oskaar.tabular.rounds import Unlabelled
 
 CHUNK = 256

@@ -83,7 +83,7 @@ class Report:
 def make_recorder(
     name: str, stream: TableStream, baselines: list[str], kept: dict[str, Any] | None = None
 ) -> Recorder:
-    """The observer of a run; `kept` is what `to_dict` gave, for a run that is resumed."""
+    """The observer of a run; `kept` is the result of `to_dict`, for a run that is resumed."""
     if kept:
         return Recorder.from_dict(kept, stream.names, stream.labels.show)
     return Recorder(name, baselines, stream.names, stream.labels.show)

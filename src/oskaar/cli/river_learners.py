@@ -1,4 +1,4 @@
-"""River learners beside oskaar's, for the kinds of y that River has something for: classes, levels, sets, numbers.
+"""River's learners for comparisons, for the kinds of y that they take: classes, levels, sets, numbers.
 
 They have their own defaults behind a standard scaler (dict rows go as they are), seeds are fixed. Sets have a binary
 classifier for each label, vectors a regressor for each number, levels a regressor whose answer is rounded.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oskaar.cli.answers import Answers
-from oskaar.cli.baselines import make_baselines
 from oskaar.cli.checkpoint import Checkpoint, Checkpointer
 from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
+from oskaar.cli.models import make_baselines
 from oskaar.cli.settings import settings_of
 from oskaar.learners.learner import OnlineLearner
 from oskaar.metrics import Metrics, verdict
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_LINES = 40
-"""So many columns are said one by one."""
+"""So many columns are listed one by one."""
 
 
 class Pulled(NamedTuple):
@@ -63,8 +63,8 @@ class Run:
         """False while some rounds are learned and not yet counted."""
         self.began, self._reading = 0, stream.state()
         self._noted = len(stream.notes)
-        self._said: dict[str, str] = {}
-        """The columns that have been said, and what each was read as."""
+        self._listed: dict[str, str] = {}
+        """The columns that have been listed, and the kind of each."""
 
     def go(self, chunk: int, progress: Progress, checkpointer: Checkpointer) -> None:
         """All rounds, or as many as there are before control-C, which waits until those at hand are done."""
@@ -99,26 +99,26 @@ class Run:
         return self.observer.chunk(most) if self.observer and self.fine else most
 
     def _say_notes(self) -> None:
-        """What rows said against what was inferred from the first ones."""
+        """Print new contradictions of rows to what was inferred from the first ones."""
         for note in self.stream.notes[self._noted :]:
             say(note)
         self._noted = len(self.stream.notes)
 
     def _say_columns(self) -> None:
-        """What the columns of x were read as, after the first rounds; and those that are read otherwise later."""
+        """Print the kinds of the columns of x after the first rounds, and later changes of them."""
         schema = self._schema()
         if schema is None or not schema.columns or schema.bag:
             return
         new = {str(column.name): column.kind for column in schema.columns}
-        if not self._said:
+        if not self._listed:
             say(f"x was read as follows in the first {schema.rows} rows; --as and --drop say otherwise:")
             for line in column_lines(schema):
                 say(f"  {line}")
-        for name, kind in new.items() if self._said else ():
-            if self._said.get(name) != kind:
-                before = f", before as {self._said[name]}" if name in self._said else ", which is new"
+        for name, kind in new.items() if self._listed else ():
+            if self._listed.get(name) != kind:
+                before = f", before as {self._listed[name]}" if name in self._listed else ", which is new"
                 say(f"{name!r} is read as {kind} now{before}: --as {name}=... settles it")
-        self._said = new
+        self._listed = new
 
     def _pull(self, rounds_left: Any, most: int) -> Pulled:
         """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
@@ -155,7 +155,7 @@ class Run:
             raise self._refused(pulled.rounds[len(rounds) :], refused) from refused
 
     def _refused(self, rounds: list[Round], error: Exception) -> ReadError:
-        """Which rounds the learner has not taken, and why."""
+        """The error of rounds that the learner refused."""
         where = _place(self.stream.table.name, rounds[0], rounds[-1]) if rounds else "the last"
         reason = str(error)
         if "Unable to allocate" in reason:
@@ -166,7 +166,7 @@ class Run:
         return ReadError(f"{where}: {reason}")
 
     def _replayed(self, rounds: list[Round]) -> tuple[Any, dict[str, Any], float, Exception | None]:
-        """What the learner did, the losses of the baselines, how long the learner took, and why it took no more."""
+        """The replay, the losses of the baselines, the seconds of the learner, and the error of a refused round."""
         xs, ys, start, refused = self._inputs(rounds), [r.y for r in rounds], time.perf_counter(), None
         if isinstance(self.learner, OnlineLearner):
             happened, refused = replay_until_refused(self.learner, xs, ys)
@@ -215,7 +215,7 @@ class Run:
             self.out = None
 
     def checkpoint(self, file: str) -> Checkpoint:
-        """All that it takes to go on later."""
+        """The state of the run, to resume it."""
         return Checkpoint(
             file=file,
             settings=self._settings,
@@ -237,7 +237,7 @@ class Run:
         )
 
     def restore(self, kept: Checkpoint) -> None:
-        """Go on where a checkpoint is; the input is read again up to there."""
+        """Resume from a checkpoint; the input is read again up to there."""
         self.stream.restore(kept.reading)
         self.learner, self._baselines = kept.learner, kept.baselines
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
@@ -282,11 +282,11 @@ class Run:
         }
 
     def labels(self) -> dict[str, Any]:
-        """What the report says of each label, beside the result."""
+        """Counts of each label, for the report."""
         return {"labels": self.metrics.label_counts()}
 
     def _schema(self) -> Any:
-        """What the learner has read the columns as; None where it is not told, as with a kernel of its own."""
+        """The learner's schema of the columns; None where it has none, as with a kernel that is given."""
         schema = getattr(getattr(self.learner, "model", self.learner), "schema", None)
         return schema if schema is not None and schema.rows and self.stream.names else None
 

@@ -2,7 +2,7 @@ r"""The protocol of a feature map: inputs as vectors z(x) of a fixed dimension, 
 
 With features a learner needs neither its past rows nor a kernel matrix: a round costs the same for ever.
 A map holds no hidden state: it is a value, and `seen` makes the next one, where a map learns from the inputs
-(a dictionary, running means). Inputs never look ahead: the features of a row depend on it and on those before.
+(a dictionary, running means). The features of a row depend on it and on those before it alone.
 """
 
 from __future__ import annotations

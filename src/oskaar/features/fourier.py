@@ -65,7 +65,6 @@ class RandomFourier(FeatureMap):
         return math.sqrt(sum(scale for scale, _ in self._terms) + self._constant)
 
     def __call__(self, X: Rows) -> Array:
-        """(1) for each row."""
         X = as_matrix(X, type(self).__name__)
         require_width(X, self.width, type(self).__name__)
         if self.kernel is None:

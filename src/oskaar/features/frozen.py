@@ -1,4 +1,4 @@
-"""A map that learns nothing any more: what it has learned from a sample is the same for everybody who has it."""
+"""A feature map that is fixed after it was fitted to a sample, so that several learners can share it."""
 
 from __future__ import annotations
 

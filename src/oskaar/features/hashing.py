@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, mix
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, unit_rows
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
-from oskaar.splitmix import mix
 
 
 @saved("features/hashing")
@@ -44,7 +43,6 @@ class Hashing(FeatureMap):
             raise ValueError(f"dim must be below 2^31, got {dim}.")
 
     def __call__(self, X: Rows) -> Array:
-        """(1) for each row."""
         X = as_matrix(X, "Hashing")
         n, X = X.shape[0], unit_rows(X) if self.normalise else X
         if is_sparse(X):

@@ -22,13 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows, Sheet
+from oskaar.arrays import Array, Rows, Sheet, uniforms
 from oskaar.features.base import FeatureMap
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
 from oskaar.saved import saved
-from oskaar.splitmix import uniforms
 
 RESOLUTION = 1e-4
 """A row whose residual is a smaller part of k(x, x) than this is in the span of the atoms already.
@@ -119,7 +118,6 @@ class Nystrom(FeatureMap):
         return 0 if self.full else self._inverse.growth(size, size) + self._leverage.growth(size, size)
 
     def __call__(self, X: Rows) -> Array:
-        """z of each row, from the atoms so far (1)."""
         if not self.size:
             return np.zeros((count(X), 0))
         return _times_lower(self._against(X), self._inverse.view)

@@ -1,6 +1,6 @@
 r"""Online standardisation in front of another map.
 
-Row t is scaled by what rows 1..t say: its own x is known when it has to be predicted, and nothing looks ahead.
+Row t is scaled by what rows 1..t say: its own x is known when it has to be predicted, later rows are not.
 
     dense rows:           (x_t - mean_t) / deviation_t in each column, 0 where a column has not varied yet     (1)
     sparse and dict rows: x_t / sqrt(mean of squares of rows 1..t) in each column, an absent entry being 0     (2)
@@ -130,17 +130,14 @@ class Standardised(FeatureMap):
 
     @property
     def kappa(self) -> float:
-        """That of the inner map."""
         return self.map.kappa
 
     @property
     def full(self) -> bool:
-        """That of the inner map."""
         return self.map.full
 
     @property
     def nbytes(self) -> int:
-        """The running sums, and the inner map."""
         held = vars(self._state).values() if self._state is not None else ()
         return self.map.nbytes + sum(value.nbytes for value in held if isinstance(value, np.ndarray))
 

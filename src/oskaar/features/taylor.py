@@ -72,7 +72,6 @@ class Taylor(FeatureMap):
 
     @property
     def nbytes(self) -> int:
-        """The table of monomials."""
         return sum(table.nbytes for level in self._levels for table in level)
 
     def __call__(self, X: Rows) -> Array:

@@ -45,7 +45,6 @@ class UnitColumns(FeatureMap):
         return self.columns >= self.most
 
     def __call__(self, X: Rows) -> Array:
-        """(1, x / |x|) of each row."""
         X = unit_rows(as_matrix(X, "UnitColumns"))
         columns = max(self.columns, min(self.most, X.shape[1]))
         Z = np.zeros((X.shape[0], 1 + columns))

@@ -1,4 +1,4 @@
-"""Rows as users write them as arrays of numbers, or a sentence that says what is wrong with them."""
+"""Rows as users write them as arrays of numbers, or an error that names what is wrong."""
 
 from __future__ import annotations
 

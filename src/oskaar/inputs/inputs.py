@@ -98,7 +98,7 @@ class Inputs:
         return self._parse_round(self._rows_of(x))
 
     def _plain_row(self, x: Any) -> Block | None:
-        """A row that is nothing but numbers, in an array or by name, without further ado; None for all others."""
+        """A row that is nothing but numbers, in an array or by name; None for all others."""
         schema, store = self.schema, self.store
         assert isinstance(store, DenseStore)
         if type(x) is list and set(map(type, x)) == {float}:

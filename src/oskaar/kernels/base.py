@@ -67,7 +67,6 @@ class Constant(Kernel):
     """The same number for every pair: an intercept."""
 
     value: float = 1.0
-    objects = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value >= 0):
@@ -139,7 +138,6 @@ class Sum(_Pair):
         return lambda X: left(X) + right(X)
 
     def diag(self, X: Rows) -> Array:
-        """The sum of the diagonals."""
         return self.left.diag(X) + self.right.diag(X)
 
 
@@ -163,7 +161,6 @@ class Product(_Pair):
         return lambda X: left(X) * right(X)
 
     def diag(self, X: Rows) -> Array:
-        """The product of the diagonals."""
         return self.left.diag(X) * self.right.diag(X)
 
 

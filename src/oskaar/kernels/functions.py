@@ -15,8 +15,23 @@ from oskaar.rows import count
 from oskaar.saved import saved
 
 
+class _Function(Kernel):
+    """A function of two inputs, or of two blocks of them, with a bound that is given."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], kappa: float = math.inf) -> None:
+        self.function = function
+        self._kappa = kappa
+
+    @property
+    def kappa(self) -> float:
+        return self._kappa
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.function!r})"
+
+
 @saved("kernel/pairwise")
-class Pairwise(Kernel):
+class Pairwise(_Function):
     """Any function of two objects, k(x, x') -> number: strings, graphs, trees.
 
     It is called once for each pair, in Python; a class of one's own can do better.
@@ -28,37 +43,17 @@ class Pairwise(Kernel):
 
     objects = True
 
-    def __init__(self, function: Callable[[Any, Any], float], kappa: float = math.inf) -> None:
-        self.function = function
-        self._kappa = kappa
-
-    @property
-    def kappa(self) -> float:
-        return self._kappa
-
     def __call__(self, X: Sequence[Any], Y: Sequence[Any]) -> Array:
         values = [[self.function(x, y) for y in Y] for x in X]
         return np.array(values, dtype=float).reshape(len(X), len(Y))
 
     def diag(self, X: Sequence[Any]) -> Array:
-        """k(x, x) for each x."""
         return np.array([self.function(x, x) for x in X], dtype=float)
-
-    def __repr__(self) -> str:
-        return f"Pairwise({self.function!r})"
 
 
 @saved("kernel/rowwise")
-class Rowwise(Kernel):
+class Rowwise(_Function):
     """A function of two matrices of rows, k(X, Y) -> (n, m), as scikit-learn's `pairwise` has them."""
-
-    def __init__(self, function: Callable[[Rows, Rows], Any], kappa: float = math.inf) -> None:
-        self.function = function
-        self._kappa = kappa
-
-    @property
-    def kappa(self) -> float:
-        return self._kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return np.asarray(self.function(X, Y), dtype=float)
@@ -67,9 +62,6 @@ class Rowwise(Kernel):
         """The diagonal of one-row calls."""
         n = count(X)
         return np.array([np.asarray(self.function(X[i : i + 1], X[i : i + 1])).item() for i in range(n)])
-
-    def __repr__(self) -> str:
-        return f"Rowwise({self.function!r})"
 
 
 def as_kernel(kernel: Any, rows: Rows) -> Kernel:

@@ -1,4 +1,4 @@
-"""Rows that stay while others come, as the kernels inside another see them: each is mapped once."""
+"""Stored rows as mapped kernels compare them: each row is mapped once."""
 
 from __future__ import annotations
 

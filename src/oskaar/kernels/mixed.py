@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel
@@ -10,37 +12,37 @@ from oskaar.rows import dense_part, sparse_part
 from oskaar.saved import saved
 
 
-@saved("kernel/on-numbers")
 @dataclass(frozen=True)
-class OnNumbers(Kernel):
-    """Another kernel on the dense part of rows."""
+class _OnPart(Kernel):
+    """Another kernel on one part of rows."""
 
     kernel: Kernel
+
+    @staticmethod
+    @abstractmethod
+    def part(X: Rows) -> Any:
+        """The part of the rows."""
 
     @property
     def kappa(self) -> float:
         return self.kernel.kappa
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        return self.kernel(dense_part(X), dense_part(Y))
+        return self.kernel(self.part(X), self.part(Y))
 
     def diag(self, X: Rows) -> Array:
-        return self.kernel.diag(dense_part(X))
+        return self.kernel.diag(self.part(X))
+
+
+@saved("kernel/on-numbers")
+class OnNumbers(_OnPart):
+    """Another kernel on the dense part of rows."""
+
+    part = staticmethod(dense_part)
 
 
 @saved("kernel/on-text")
-@dataclass(frozen=True)
-class OnText(Kernel):
+class OnText(_OnPart):
     """Another kernel on the sparse part of rows."""
 
-    kernel: Kernel
-
-    @property
-    def kappa(self) -> float:
-        return self.kernel.kappa
-
-    def __call__(self, X: Rows, Y: Rows) -> Array:
-        return self.kernel(sparse_part(X), sparse_part(Y))
-
-    def diag(self, X: Rows) -> Array:
-        return self.kernel.diag(sparse_part(X))
+    part = staticmethod(sparse_part)

@@ -145,7 +145,7 @@ class LeftHead:
 
 @saved("learner/mean-so-far")
 class MeanSoFar:
-    """The mean of the labels seen: what the most frequent label is to numbers.
+    """The mean of the labels seen: the baseline for numbers.
 
     >>> model = MeanSoFar()
     >>> for y in ([1.0], [2.0]):

@@ -1,4 +1,4 @@
-r"""Calibration: probabilities raised to a power, which past rounds have chosen.
+r"""Calibration: probabilities raised to a power, weighted by past log losses.
 
 Estimates that regularisation pulls to the middle make probabilities that are too cautious, and those that follow
 noise make them too sure. For each power a of a small grid
@@ -64,7 +64,7 @@ class Calibration:
         return shares
 
     def applied(self, found: Marginals, rounds: Any) -> Marginals:
-        """Probabilities after so many rounds, one number or one for each row, as past ones say they should be."""
+        """Calibrated probabilities after so many rounds, one number or one for each row."""
         smoothed = found.smoothed(rounds)
         if not found.P.size:
             return smoothed

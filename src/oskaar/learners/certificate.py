@@ -1,4 +1,4 @@
-r"""What a learner's regret cannot exceed, from what it has seen so far.
+r"""Bounds on a learner's regret, from its rounds so far.
 
     R_T  <=  diam(psi) sqrt(T) sqrt(sum_t |phi_t - g_t|^2) + gap             Lemma (online CI), on any data     (1)
     sum_t |phi_t - g_t|^2  <=  surrogate_bound                               the learner's own theorem          (2)
@@ -37,7 +37,7 @@ from oskaar.display import html_table
 
 @dataclass(frozen=True)
 class Hindsight:
-    """What a learner's theorem says of its surrogate loss, with the best g in hindsight."""
+    """A theorem's bound on the surrogate loss, with the best g in hindsight."""
 
     surrogate_bound: float
     effective_dimension: float | None
@@ -71,12 +71,12 @@ class Certificate:
 
     @property
     def bound(self) -> float:
-        """(1): what the regret cannot exceed, on any data."""
+        """(1): a bound on the regret, on any data."""
         return theory.comparison_bound(self.rounds, self.diameter / 2, self.surrogate_loss) + self.gap
 
     @property
     def surrogate_bound(self) -> float | None:
-        """(2): what the surrogate loss cannot exceed, from the present kernel matrix and the best g in hindsight.
+        """(2): a bound on the surrogate loss, from the present kernel matrix and the best g in hindsight.
 
         `delay_drift` included.
         """

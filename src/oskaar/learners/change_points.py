@@ -55,7 +55,7 @@ LAST = np.array([2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64])
 """How many blocks may be after a change."""
 
 FEWEST, HIGHEST, TINY = 16, 0.98, 1e-8
-"""Batches that tell a variance, at least; the highest autocorrelation; the least standard deviation."""
+"""The least number of batches for a variance; the highest autocorrelation; the least standard deviation."""
 
 
 @saved("changes/change")

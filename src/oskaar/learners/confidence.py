@@ -1,4 +1,4 @@
-r"""How sure a learner is: probabilities, scores, the best few answers, intervals.
+r"""Probabilities, scores, the best few answers, and intervals of learners.
 
 Probabilities come from the estimate (`losses.certainty`), without KAAR's factor lam / s where one solver makes it,
 and are calibrated by past ones (`learners.calibration`).
@@ -64,7 +64,7 @@ class Residuals:
 
 
 class Confidence:
-    """The methods of a learner that say how sure it is."""
+    """Methods of a learner for probabilities, scores and intervals."""
 
     loss: Loss
     rounds: int
@@ -76,7 +76,7 @@ class Confidence:
 
     @property
     def calibration(self) -> Calibration:
-        """What past rounds say of the probabilities."""
+        """The calibration from past rounds."""
         return self._calibration
 
     @exclusive

@@ -45,7 +45,7 @@ class Corrections(Protocol):
         """An upper bound of the memory that so many more rows take."""
 
     def forecast(self, block: Block, inner: Any) -> Any:
-        """Rows each of which may come next; inner: what the estimator inside says of them."""
+        """Rows each of which may come next; inner: their forecast by the estimator inside."""
 
     def observe(self, pending: Any, labels: Labels, errors: Array) -> Any:
         """The label of a round, and the errors (rows, p) of the estimator inside."""
@@ -107,7 +107,7 @@ class PendingCorrected:
 
     @property
     def mixture(self) -> PendingMixture:
-        """What the mixture inside says."""
+        """The forecast of the mixture inside."""
         mixture: PendingMixture = self.inner.mixture
         return mixture
 

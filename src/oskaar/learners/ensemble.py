@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array
 from oskaar.features import FeatureMap, Nystrom
-from oskaar.features.standardised_linear import StandardisedLinear
+from oskaar.features.linear import StandardisedLinear
 from oskaar.features.unit_columns import UnitColumns
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs

@@ -82,7 +82,7 @@ class Estimator(Protocol):
         """The estimates for several rounds, all from the present state."""
 
     def hindsight(self, space: Space, rounds: int) -> Hindsight | None:
-        """What the theorem says of the surrogate loss; None where its assumptions do not hold."""
+        """The theorem's bound on the surrogate loss; None where its assumptions do not hold."""
 
     def effective_dimension(self, probes: int | None = None) -> float:
         """d_eff of the rows seen."""
@@ -93,7 +93,7 @@ class Estimator(Protocol):
 
 @dataclass(slots=True)
 class PendingKaar:
-    """What a solver says of some rounds, the map that has seen them, and Phi once it is observed."""
+    """A solver's forecast of some rounds, the map that has seen them, and Phi once it is observed."""
 
     inner: Any
     solver: Any

@@ -37,7 +37,7 @@ from oskaar.saved import saved
 from oskaar.solvers.chunks import target_of
 
 LEAST = 1e-12
-"""The least mean loss that is told from 0."""
+"""The least mean loss that is distinguished from 0."""
 
 AT_ONCE = 2**20
 """Numbers of the estimates of restarts that are held at once."""
@@ -149,7 +149,7 @@ class Carried:
 
 @dataclass
 class PendingMixture:
-    """Rounds to come: what the experts say, and the weights after the rounds that were observed."""
+    """Rounds to come: the experts' estimates, and the weights after the rounds that were observed."""
 
     restarts: Any
     experts: list[Any]
@@ -189,7 +189,7 @@ class PendingMixture:
 
 @saved("estimator/mixture")
 class Mixture:
-    """An estimator: the mean of what experts say, weighted by how they did.
+    """An estimator: the mean of the experts' estimates, weighted by their losses.
 
     restarts: the experts that are born at every round; experts: those that are always there.
     project: estimates are moved into the unit ball, which holds every phi, so that no loss can grow.

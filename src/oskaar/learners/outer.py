@@ -1,4 +1,4 @@
-"""An estimator around another: what it does not say itself, the one inside does."""
+"""An estimator around another, to which it delegates all else."""
 
 from __future__ import annotations
 

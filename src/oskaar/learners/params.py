@@ -1,4 +1,4 @@
-"""The settings of a learner as scikit-learn asks for them: `get_params`, `set_params`, tags.
+"""The settings of a learner for scikit-learn: `get_params`, `set_params`, tags.
 
 Nothing here needs scikit-learn: settings are the constructor's arguments, kept under their own names unchanged.
 A kernel, a feature map or a loss inside has settings too, named with two underscores: `kernel__lengthscale`,
@@ -76,7 +76,7 @@ class Parameters:
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn wants to know; neither a classifier nor a regressor, as y is a structure."""
+        """scikit-learn's tags; neither a classifier nor a regressor, as y is a structure."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         gaps = getattr(self, "_unread", None) is not None  # missing values are read, but for kernels of one's own

@@ -57,7 +57,7 @@ class Reading:
 
 
 def can_change(block: Block) -> bool:
-    """Whether rows may be read anew, or have units to be told."""
+    """Whether rows may be read anew, or have units to learn."""
     return block.raw is not None or isinstance(block.rows, (np.ndarray, MixedRows))
 
 

@@ -89,7 +89,7 @@ class Restarts:
         raise NotImplementedError
 
     def estimates(self, pending: Any, i: int) -> list[Array]:
-        """What the restarts say of round i, (S, n, p) for each kind."""
+        """The estimates of the restarts for round i, (S, n, p) for each kind."""
         raise NotImplementedError
 
     def _check_solvers(self, kind: type, rounds: int, rows: int | None = None) -> None:
@@ -184,11 +184,11 @@ class KernelRestarts(Restarts):
         return births
 
     def estimates(self, blocks: list[Any], i: int) -> list[Array]:
-        """What the restarts say of round i, (S, n, p) for each kind."""
+        """The estimates of the restarts for round i, (S, n, p) for each kind."""
         return [block.estimates(i) for block in blocks]
 
     def ridges(self, blocks: list[Any], i: int) -> Array:
-        """What ridge regressions say of round i, (K, 1, p)."""
+        """The estimates of ridge regressions for round i, (K, 1, p)."""
         return np.array([block.ridge(i) for block in blocks])
 
     def observe(self, blocks: list[Any], i: int, targets: Array) -> None:
@@ -253,7 +253,7 @@ class RestartsAtSomeRounds(Restarts):
         return births
 
     def estimates(self, pending: PendingRestarts, i: int) -> list[Array]:
-        """What the restarts say of round i, (S, n, p) for each kind."""
+        """The estimates of the restarts for round i, (S, n, p) for each kind."""
         return list(pending.G[i].compress(pending.alive[i], axis=1))
 
     def observe(self, pending: PendingRestarts, i: int, targets: Array) -> None:
@@ -291,7 +291,7 @@ class GeometricKernelRestarts(RestartsAtSomeRounds):
         return [*self.solvers]
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> PendingRestarts:
-        """Rounds to come, with their targets if no estimate is needed to tell them: a block for each kernel."""
+        """Rounds to come, with their targets if these depend on no estimate: a block for each kernel."""
         rows = [GramRows(compared.against(k).T, compared.corner(k)) for k in range(len(self.solvers))]
         blocks = [{0: solver.begin(mine, ends, targets)} for solver, mine in zip(self.solvers, rows, strict=True)]
         return PendingRestarts(blocks, compared.block, [])
@@ -369,7 +369,7 @@ class FeatureRestarts(RestartsAtSomeRounds):
         return sum(solvers[v].growth(rows, m.full) for maps, solvers in pairs for v, m in maps.items())
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> PendingRestarts:
-        """Rounds to come, with their targets if no estimate is needed to tell them."""
+        """Rounds to come, with their targets if these depend on no estimate."""
         blocks, after = [], []
         for maps, solvers in zip(self.maps, self.solvers, strict=True):
             seen = {version: m.seen(compared.block.rows) for version, m in maps.items()}

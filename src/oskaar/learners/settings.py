@@ -1,4 +1,4 @@
-"""What SALAMI may be given: each setting checked, or refused with a reason."""
+"""Checks of SALAMI's settings."""
 
 from __future__ import annotations
 

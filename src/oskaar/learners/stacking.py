@@ -1,4 +1,4 @@
-r"""Corrections by a regression on what the experts say (`learners.corrected`).
+r"""Corrections by a regression on the experts' estimates (`learners.corrected`).
 
 A mixture follows the best of its experts; some of them together may be better than each (stacked regression: Wolpert
 1992, Breiman 1996). With d_e = g_e - g the difference between an expert and the estimate, and r = phi - g,
@@ -29,7 +29,7 @@ DISCOUNTS, SHRINKAGE = np.array([1.0, KEPT]), np.array([3.0, 10.0])
 """k of (1), and mu over the mean of |r|^2."""
 
 ROUNDING = 1e-6
-"""mu over the mean of |d_e|^2, at least: experts that agree to rounding are not told apart."""
+"""mu over the mean of |d_e|^2, at least: experts that agree to rounding are not distinguished."""
 
 
 @saved("corrections/sums")

@@ -1,4 +1,4 @@
-"""Tickets: answers that wait for their labels, which may come in any order, much later, or never."""
+"""Tickets: answers whose labels are pending; labels come in any order, or never."""
 
 from __future__ import annotations
 

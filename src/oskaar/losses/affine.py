@@ -62,7 +62,6 @@ class AffineSpace(Space):
         return H + G[..., :1] * self.offset if G.shape[-1] else H
 
     def decode_many(self, G: Array) -> list[Any]:
-        """Those of the closed loss."""
         if self.closed is None:
             return [self._default() for _ in G]
         return self.closed.decode_many(self.lifted(G))
@@ -72,9 +71,6 @@ class AffineSpace(Space):
         if self.closed is None:
             return np.zeros(V.shape[:-1])
         return super().squared_norms(self.lifted(V))
-
-    def optimum(self, y: Any) -> float:
-        return 0.0 if self.closed is None else self.closed.optimum(y)
 
     def best(self, y: Any) -> Any:
         """The answer to y that costs least."""

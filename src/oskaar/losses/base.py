@@ -1,4 +1,4 @@
-r"""The protocol of a loss: all that a learner has to know of a structure.
+r"""The protocol of a loss: its embedding, its decoder and its space.
 
     Delta(z, y) = <psi(z), phi(y)> + a term free of z,    |phi(y)| <= 1,    |psi(z)| <= c_delta
 
@@ -217,8 +217,8 @@ class Space(ABC):
         """The answers for rows of G (n, p)."""
 
     def optimum(self, y: Any) -> float:
-        """min_z Delta(z, y): 0 unless a space says otherwise."""
-        return 0.0
+        """min_z Delta(z, y): that of the loss that the space has; 0 where it has none."""
+        return float(self.loss.optimum(y)) if hasattr(self, "loss") else 0.0
 
     def decode_round(self, G: Array) -> Any:
         """The answer for one round, G (n, p): n = 1 unless a round is made of parts."""
@@ -311,28 +311,44 @@ class FixedSpace(Space):
     def probabilities(self, G: Array) -> Marginals | None:
         return self.loss.probabilities(G)
 
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
-
-class GrowingSpace(Space):
-    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
+class KeyedSpace(Space):
+    """One coordinate for each key of the labels so far."""
 
     positions: dict[Any, int]
-    """The coordinate of each label, by its key."""
+    """The coordinate of each key."""
+
+    def keys(self, y: Any) -> list[Any]:
+        """The keys of a label, hashable: equal labels have the same."""
+        return [y]
+
+    @abstractmethod
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        """The space that also holds y, a label with new keys; `positions` has them."""
+
+    def extended(self, y: Any) -> Space:
+        new = [key for key in self.keys(y) if key not in self.positions]
+        return self._with(y, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}}) if new else self
+
+    def joined(self, other: Space) -> Space:
+        """With the keys that only the other has."""
+        assert isinstance(other, KeyedSpace)
+        both = dict.fromkeys([*self.positions, *other.positions])
+        return self._with(None, {key: i for i, key in enumerate(both)})
+
+    def places(self, other: Any) -> Any:
+        return places_of(self.positions, other.positions)
+
+
+class GrowingSpace(KeyedSpace):
+    """One coordinate for each distinct label so far, for labels with no finite embedding: phi(y) is one-hot."""
 
     def key(self, y: Any) -> Any:
         """What equal labels have in common, hashable."""
         return y
 
-    @abstractmethod
-    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
-        """The space that also holds y, a label that is new; `positions` has it."""
-
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y."""
-        key = self.key(y)
-        return self if key in self.positions else self._with(y, {**self.positions, key: self.p})
+    def keys(self, y: Any) -> list[Any]:
+        return [self.key(y)]
 
     def seen(self) -> Iterable[Any]:
         """The labels, in the order of their coordinates."""
@@ -351,9 +367,6 @@ class GrowingSpace(Space):
         for y in other.seen():
             space = space.extended(y)
         return space
-
-    def places(self, other: Any) -> Any:
-        return places_of(self.positions, other.positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return one_hot([self.positions[self.key(y)] for y in ys], self.p)

@@ -1,4 +1,4 @@
-r"""How sure an estimate is: probabilities of classes, levels, tags and symbols.
+r"""Probabilities of classes, levels, tags and symbols, out of estimates.
 
 phi is such that E[phi(y) | x] says the probabilities: an estimate of the one is an estimate of the others, by a
 linear map. What regularisation has taken away is put back where it is known: if all codes add up to 1 (one-hot codes,
@@ -17,7 +17,7 @@ import numpy as np
 from oskaar.arrays import Array
 
 LEAST = 1e-9
-"""A sum of weights that is told from 0."""
+"""The least sum of weights that is distinguished from 0."""
 
 
 @dataclass(frozen=True)

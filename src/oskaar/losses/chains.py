@@ -104,7 +104,6 @@ class Sequence(Loss):
         return float(np.sqrt(2 - (2 / len(self.symbols) if self._symbols else 0.0)))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The fraction of places that differ."""
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
 
     def check(self, y: Any) -> tuple[Any, ...]:
@@ -155,7 +154,6 @@ class Sequence(Loss):
         return 0.0 if self.allowed is None else super().optimum(y)
 
     def space(self) -> Space:
-        """All coordinates; with learned transitions, the counts too."""
         if self._symbols is None:
             return SeenSymbols({})
         return LearnedChain(self) if self.learned else super().space()
@@ -225,24 +223,19 @@ class SeenSymbols(GrowingSpace):
     def diameter(self) -> float:
         return float(np.sqrt(min(self.p, 2)))
 
-    def extended(self, y: Any) -> Space:
-        """With the symbols of y."""
-        new = [symbol for symbol in dict.fromkeys(y) if symbol not in self.positions]
-        more = {symbol: self.p + i for i, symbol in enumerate(new)}
-        return SeenSymbols({**self.positions, **more}) if new else self
+    def keys(self, y: Any) -> list[Any]:
+        return list(dict.fromkeys(y))
 
     def _with(self, y: Any, positions: dict[Any, int]) -> Space:
         return SeenSymbols(positions)
 
     def seen(self) -> list[Any]:
-        """The symbols, each a sequence."""
         return [(symbol,) for symbol in self.positions]
 
     def embed_many(self, ys: Any) -> Array:
         return super().embed_many([symbol for y in ys for symbol in y])
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The symbol of each row."""
         if not self.p:
             return [None] * len(G)
         names = list(self.positions)
@@ -252,7 +245,6 @@ class SeenSymbols(GrowingSpace):
         return Marginals(list(self.positions), self.weights(G))
 
     def decode_round(self, G: Array) -> tuple[Any, ...]:
-        """The best symbol at each place."""
         return tuple(self.decode_many(G))
 
 

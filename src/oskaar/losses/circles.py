@@ -39,24 +39,16 @@ class Circular(Loss):
     c_delta = 1.0
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - cos(z - y)."""
         return 1.0 - math.cos(z - y)
 
     def check(self, y: Any) -> float:
-        """An angle in [-pi, pi]."""
         return as_angle(y)
 
-    def embed(self, y: Any) -> Array:
-        """(cos y, sin y)."""
-        return np.array([np.cos(y), np.sin(y)])
-
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """(cos y, sin y), a row each."""
         angles = np.array(ys, dtype=float)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
     def decode_many(self, G: Array) -> list[float]:
-        """The direction of each row."""
         return list(_directions(G[:, 0], G[:, 1]).tolist())
 
     def __repr__(self) -> str:
@@ -86,22 +78,18 @@ class Angles(Loss):
         self.p = 2 * self.n
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean of 1 - cos."""
         return float(np.mean(1 - np.cos(np.subtract(z, y))))
 
     def check(self, y: Any) -> Array:
-        """n angles in [-pi, pi]."""
         values = as_numbers(y, (self.n,), "a label of Angles")
         return np.array([as_angle(value) for value in values])
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Cosines and sines, a row for each label."""
         angles = np.array(ys, dtype=float).reshape(-1, self.n)
         Phi: Array = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(self.n)
         return Phi
 
     def decode_many(self, G: Array) -> list[Array]:
-        """n directions for each row."""
         return list(_directions(G[:, : self.n], G[:, self.n :]))
 
     def __repr__(self) -> str:
@@ -137,11 +125,9 @@ class Geodesic(SeenLoss):
     c_delta = math.pi / 2
 
     def loss(self, z: Any, y: Any) -> float:
-        """The arc between them."""
         return abs(math.remainder(z - y, 2 * math.pi))
 
     def check(self, y: Any) -> float:
-        """An angle in [-pi, pi]."""
         return as_angle(y)
 
     def space(self) -> Space:

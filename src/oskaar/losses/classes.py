@@ -57,11 +57,9 @@ class ZeroOne(Loss):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 - 2/k), or sqrt(2) where classes are not listed."""
         return math.sqrt(2 - 2 / self.p) if self.p else math.sqrt(2)
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 where they differ."""
         return float(z != y)
 
     def check(self, y: Any) -> Any:
@@ -71,14 +69,12 @@ class ZeroOne(Loss):
         return require_hashable(y, "class")
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The centred one-hot codes."""
         names = self._listed()
         k = len(names)
         root = math.sqrt(1 - 1 / k) if k > 1 else 1.0
         return one_hot([names.position(y) for y in ys], k, (1 - 1 / k) / root, -1 / k / root)
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The class of each row's largest coordinate."""
         names = self._listed().names
         return [names[i] for i in first_best(G)]
 
@@ -90,7 +86,6 @@ class ZeroOne(Loss):
         return exclusive(self._listed().names, G * math.sqrt(1 - 1 / k) + 1 / k)
 
     def space(self) -> Space:
-        """All classes, or those seen."""
         return super().space() if self.classes is not None else SeenClasses({})
 
     def _listed(self) -> Names:
@@ -192,7 +187,6 @@ class CostMatrix(Loss):
 
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:
-        """The output of the smallest <psi(z), g> for each row."""
         return [self._outputs.names[i] for i in first_best(-G @ self._psi.T, near(G, float(np.abs(self._psi).max())))]
 
     def optimum(self, y: Any) -> float:

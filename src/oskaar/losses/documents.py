@@ -113,7 +113,6 @@ class Documents(SizedLoss):
         return max(0.0, lost if self.normalised else lost / self._whole(len(u)))
 
     def embed(self, y: Any) -> Array:
-        """Centred u(y), a row for each document."""
         u = self.shares(y)
         return np.asarray(u - u.mean())[:, None]
 
@@ -139,7 +138,6 @@ class Documents(SizedLoss):
         return float(norms.max())
 
     def outputs(self, n: int = 3) -> Iterator[tuple[int, ...]]:
-        """All rankings of n documents."""
         return permutations(range(n))
 
     def labels(self, n: int = 3) -> Iterator[tuple[float, ...]]:

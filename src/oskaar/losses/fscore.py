@@ -94,7 +94,6 @@ class F1(SubsetLoss):
         return q * np.sqrt(1 - n / self.n_labels) if self.exactly else q
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - F_beta."""
         z, y = self.check(z), self.check(y)
         if not z and not y:
             return 0.0
@@ -110,7 +109,6 @@ class F1(SubsetLoss):
         return phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set for each row."""
         k = len(self.listed())
         H = G[:, 1:].reshape(len(G), k, k)
         sizes = np.flatnonzero(H.any(axis=(0, 2)))  # blocks of zeros add nothing
@@ -189,15 +187,12 @@ class SizeSpace(Space):
 
     @property
     def diameter(self) -> float:
-        """In the blocks held."""
         return self.loss.span(self.sizes)
 
     def extended(self, y: Any) -> Space:
-        """With a block for |y|."""
         return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
 
     def joined(self, other: Space) -> Space:
-        """With a block for each size of both."""
         assert isinstance(other, SizeSpace)
         return SizeSpace(self.loss, (*self.sizes, *(n for n in other.sizes if n not in self.starts)))
 
@@ -210,7 +205,6 @@ class SizeSpace(Space):
         return self.loss.n_labels if n else int(self.loss.at_least == 0)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """phi(y) in the blocks held."""
         k = self.loss.n_labels
         Phi = np.zeros((len(ys), self.p))
         for row, y in zip(Phi, ys, strict=True):
@@ -225,7 +219,6 @@ class SizeSpace(Space):
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set for each row."""
         k = self.loss.n_labels
         sizes = [n for n in self.sizes if n]
         empty = G[:, self.starts[0]] if self._holds_empty() else np.zeros(len(G))
@@ -242,9 +235,6 @@ class SizeSpace(Space):
         sizes = [n for n in self.sizes if n]
         H = [G[:, self.starts[n] : self.starts[n] + self.loss.n_labels] for n in sizes]
         return of_blocks(self.loss.listed().names, sizes, H, empty)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def full(self, G: Array) -> Array:
         """All k^2 + 1 coordinates."""

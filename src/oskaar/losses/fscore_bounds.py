@@ -1,4 +1,4 @@
-r"""How far apart the answers of an F-score are: the radius and the diameter of psi, in O(k log k) memory.
+r"""The radius and the diameter of psi for F-scores, in O(k log k) memory.
 
 Both need sums over the sizes n of y, up to the number of labels k, of
 

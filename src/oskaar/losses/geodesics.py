@@ -56,7 +56,6 @@ class SphereGeodesic(SeenLoss, Sphere):
         return math.sqrt(2 * self.c_delta)
 
     def loss(self, z: Any, y: Any) -> float:
-        """The squared arc over pi^2."""
         arc: float = arc_lengths(np.array([z], dtype=float), np.array([y], dtype=float))[0, 0]
         return float((arc / math.pi) ** 2)
 

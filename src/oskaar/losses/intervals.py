@@ -9,7 +9,7 @@ and f is linear between the kinks of the l'. Two cumulative sums give f at all k
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,29 +18,15 @@ from oskaar.losses.base import GrowingSpace, Space, first_best, near
 from oskaar.losses.ranges import Range
 from oskaar.saved import saved
 
-
-class Sloped(Protocol):
-    """What the space needs of a loss."""
-
-    dim: int
-    steepest: float
-
-    @property
-    def first_slope(self) -> float:
-        """l' at -infinity."""
-
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """Places of kinks, jumps of l' and changes of its slope, (k, p)."""
-
-    def costs(self, off: Array) -> Array:
-        """l(z - y), for each difference."""
+if TYPE_CHECKING:
+    from oskaar.losses.vectors import Slopes
 
 
 @saved("space/slope")
 class Slope:
     """f of one target with labels y (p,), as a function of the weights."""
 
-    def __init__(self, loss: Sloped, y: Array, low: float, high: float) -> None:
+    def __init__(self, loss: Slopes, y: Array, low: float, high: float) -> None:
         places, jumps, bends = loss.kinks(y)
         count = len(places)
         order = np.argsort(np.concatenate([places.ravel(), [low, high]]), kind="stable")
@@ -91,7 +77,7 @@ class SeenVectors(GrowingSpace):
     """
 
     def __init__(
-        self, loss: Sloped, positions: dict[tuple[float, ...], int], labels: Array, range_: Range | None
+        self, loss: Slopes, positions: dict[tuple[float, ...], int], labels: Array, range_: Range | None
     ) -> None:
         self.loss, self.positions, self.labels, self.range = loss, positions, labels, range_
         self.p = len(labels)

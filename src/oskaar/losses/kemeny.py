@@ -158,9 +158,9 @@ def improved(A: Array, order: Any) -> Any:
     slack = float(near(A.reshape(1, -1))[0, 0])
     while True:
         steps = A[np.ix_(order, order)]  # moving place a before or after places in between
-        ahead = np.cumsum(np.tril(steps, -1)[:, ::-1], axis=1)[:, ::-1]  # [a, b]: a moved up to b < a
-        behind = np.cumsum(np.triu(-steps, 1), axis=1)  # [a, b]: a moved down to b > a
-        change = np.tril(ahead, -1) + np.triu(behind, 1)
+        up = np.cumsum(np.tril(steps, -1)[:, ::-1], axis=1)[:, ::-1]  # [a, b]: a moved up to b < a
+        down = np.cumsum(np.triu(-steps, 1), axis=1)  # [a, b]: a moved down to b > a
+        change = np.tril(up, -1) + np.triu(down, 1)
         a, b = np.unravel_index(int(np.argmax(change)), change.shape)
         if change[a, b] <= slack:
             return order

@@ -81,21 +81,17 @@ class Kendall(RankingLoss):
         return S
 
     def loss(self, z: Any, y: Any) -> float:
-        """Pairs in the wrong order, over N."""
         return float(self.loss_many([z], [y])[0])
 
     def loss_many(self, zs: Sequence[Any], ys: Sequence[Any]) -> Array:
-        """Pairs in the wrong order, over N, for each."""
         R = np.argsort(self.indices(zs), axis=1)  # answers have no ties
         wrong: Array = (np.sign(R[:, self._j] - R[:, self._i]) * self.signs(ys) < 0).sum(axis=1)
         return wrong / max(self.p, 1)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Signs of the pairs over sqrt(N)."""
         return np.asarray(self.signs(ys) / np.sqrt(max(self.p, 1)))
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """Kemeny's ranking for each row."""
         orders, gaps = self._decoded(np.asarray(G, dtype=float))
         if gaps.any():
             warnings.warn(

@@ -1,4 +1,4 @@
-r"""Distributions on outcomes along a line, compared by transport: how far how much has to move."""
+r"""Distributions on outcomes along a line, compared by the cost of transport."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ class OrderedWasserstein(SeenLoss):
         self.steps: Array = np.diff(places) / ((places[-1] - places[0]) or 1.0)
 
     def loss(self, z: Any, y: Any) -> float:
-        """sum_k w_k |F_k(z) - F_k(y)|."""
         passed = np.cumsum(np.subtract(z, y, dtype=float))[:-1]
         return float(np.abs(passed) @ self.steps)
 
@@ -107,7 +106,6 @@ class SeenChains(GrowingSpace):
         return SeenChains(self.loss, positions, shares)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """The distribution of the least risk for each row."""
         answers = np.full((len(G), self.loss.n), 1 / self.loss.n)
         some = np.flatnonzero(G.any(axis=1))
         values = np.unique(np.concatenate([[0.0, 1.0], self._shares.view.ravel()]))

@@ -1,4 +1,4 @@
-r"""What has been learned of transitions: a Markov chain of counts, joined with estimates by Bayes' rule.
+r"""Learned transitions: a Markov chain of counts, joined with estimates by Bayes' rule.
 
 The estimate of a one-hot code estimates P(s | x_i), the probabilities of the symbols at place i given its row.
 If rows are independent given their symbols, and symbols are a Markov chain with a start and an end, Bayes' rule is
@@ -77,12 +77,10 @@ class LearnedChain(FixedSpace):
         return LearnedChain(self.loss, self._table, np.append(self._tail, [*places, end]))
 
     def joined(self, other: Space) -> Space:
-        """With the transitions of both."""
         assert isinstance(other, LearnedChain)
         return LearnedChain(self.loss, self.counts() + other.counts())
 
     def without(self, other: Space) -> Space:
-        """Without the transitions of the other."""
         assert isinstance(other, LearnedChain)
         left = self.counts() - other.counts()
         if left.min() < 0:
@@ -97,7 +95,6 @@ class LearnedChain(FixedSpace):
         return counts
 
     def decode_round(self, G: Array) -> Any:
-        """The answer for one sequence."""
         return self.decode_rounds(G, [len(G)])[0]
 
     def decode_rounds(self, G: Array, ends: Any) -> list[Any]:
@@ -105,11 +102,9 @@ class LearnedChain(FixedSpace):
         return self._answers(G, ends, [self.weight])[0]
 
     def decode_each(self, G: Array, ends: Any) -> list[list[Any]]:
-        """The answers with each weight of the chain."""
         return self._answers(G, ends, WEIGHTS)
 
     def decoded_by(self, decoder: int) -> Space:
-        """With another weight of the chain."""
         other = LearnedChain(self.loss, self._table, self._tail)
         other.weight = WEIGHTS[decoder]
         return other

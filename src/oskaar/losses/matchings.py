@@ -65,7 +65,6 @@ class PermutationLoss(Loss):
         return [tuple(row) for row in (Z if self._plain else self.things.array[Z]).tolist()]
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
-        """All n! tuples, in the order of a dictionary."""
         return permutations(self.things.names)
 
     def _sequence(self, y: Any) -> list[Any]:
@@ -128,17 +127,14 @@ class Matching(PermutationLoss):
         return float(np.sqrt(2 - 2 / self.n))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The weight of the places that differ."""
         z, y = self.indices([z, y])
         return float((z != y).sum() / self.n if self._equal else self.weights[z != y].sum())
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred one-hot codes of the partners, a row each."""
         Phi = self._codes[self.indices(ys)] * np.sqrt(self.weights)[:, None]
         return np.asarray(Phi.reshape(len(ys), self.p))
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The best matching for each row."""
         costs = -np.sqrt(self.weights)[:, None] * np.reshape(G, (len(G), self.n, self.n))
         return self.tuples(assigned(costs, near(G)))
 

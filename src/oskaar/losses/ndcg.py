@@ -1,4 +1,4 @@
-r"""Rankings that are judged by the relevance of what they put first."""
+r"""NDCG of rankings of a fixed set of items."""
 
 from __future__ import annotations
 
@@ -49,11 +49,9 @@ class NDCG(RankingLoss):
 
     @property
     def diameter(self) -> float:
-        """s |d - d reversed|."""
         return self._scale * float(np.linalg.norm(self.discounts - self.discounts[::-1]))
 
     def check(self, y: Any) -> tuple[float, ...]:
-        """A tuple of n relevances."""
         try:
             grades = np.zeros(0) if isinstance(y, (str, bytes, AbstractSet)) else np.asarray(y, dtype=float)
         except (TypeError, ValueError, OverflowError):
@@ -76,12 +74,10 @@ class NDCG(RankingLoss):
         return max(0.0, float(1 - u[self.indices([z])[0]] @ self.discounts)) if u.any() else 0.0
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred u(y), a row each."""
         U = self.shares(ys)
         return np.asarray((U - U.mean(axis=1, keepdims=True)) / self._scale)
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The items by falling coordinate, for each row."""
         return self.tuples(sorted_items(G))
 
     def scores(self, G: Array) -> tuple[Sequence[Any], Array]:

@@ -49,7 +49,6 @@ class Ordinal(Loss):
         self._from_middle = np.argsort(np.abs(np.arange(k) - (k - 1) // 2), kind="stable")
 
     def loss(self, z: Any, y: Any) -> float:
-        """How many levels apart they are."""
         if self.levels is None:
             return float(abs(z - y))
         return float(abs(self.levels.position(z) - self.levels.position(y)))
@@ -76,17 +75,14 @@ class Ordinal(Loss):
         return self.levels
 
     def space(self) -> Space:
-        """All thresholds, or those seen."""
         return super().space() if self.levels is not None else SeenLevels(self)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Signs of the thresholds."""
         places = np.array([self._listed().position(y) for y in ys], dtype=int)
         Phi: Array = np.where(places[:, None] > np.arange(self.p), 1.0, -1.0) / np.sqrt(max(self.p, 1))
         return Phi
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The level of the smallest score, for each row."""
         names = self._listed().names
         gains = np.concatenate([np.zeros((len(G), 1)), np.cumsum(G, axis=1)], axis=1)
         first = first_best(gains[:, self._from_middle], near(G))
@@ -111,7 +107,6 @@ class Ordinal(Loss):
         return levels(self._listed().names, (1 + np.sqrt(max(self.p, 1)) * G) / 2)
 
     def outputs(self) -> list[Any]:
-        """The levels, from low to high."""
         return list(self._listed().names)
 
     def __repr__(self) -> str:

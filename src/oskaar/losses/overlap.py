@@ -60,7 +60,6 @@ class Jaccard(SubsetLoss):
         return float(np.sqrt(2 * self.c_delta * (1 - max(0, 2 * m - k) / k)))
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - J(z, y)."""
         z, y = self.check(z), self.check(y)
         return 1 - len(z & y) / len(z | y) if z or y else 0.0
 
@@ -71,7 +70,6 @@ class Jaccard(SubsetLoss):
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set for each row."""
         places = self.grid @ (1 << np.arange(self.n_labels))
         return self.sets(self.grid[first_best((G @ self._codes.T)[:, places], near(G))] > 0)
 
@@ -137,9 +135,6 @@ class SeenSets(GrowingSpace):
             return [self._search(g) for g in G]
         best = first_best(G @ self.gains.view.T, near(G))
         return self.loss.sets(self.loss.grid[best] > 0)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """What the best answer to y is better by than the one that the search found, for the weights g."""

@@ -125,7 +125,6 @@ class RangedSquares(AffineSpace):
         return wide
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """u(y)."""
         U = np.ones((len(ys), self.p))
         Y = np.array(ys, dtype=float).reshape(-1, self.loss.dim) - self.origin
         for place, (i, unit) in enumerate(self.units, 1):
@@ -217,7 +216,6 @@ class SeenLevels(AffineSpace):
         return wide
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """u(y)."""
         columns: Any = self.thresholds
         return constant_and([[(columns[t], 1.0) for t in self._between(y)] for y in ys], self.p)
 

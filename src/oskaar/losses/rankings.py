@@ -123,11 +123,9 @@ class Spearman(RankingLoss):
         return float(2 * (b @ b - a @ b) / self._most)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred ranks, the best item largest."""
         return np.asarray(((self.n - 1) / 2 - self.ranks(ys)) / np.sqrt(self._most / 4))
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The items by falling coordinate, for each row."""
         return self.tuples(sorted_items(G))
 
     def scores(self, G: Array) -> tuple[Sequence[Any], Array]:
@@ -169,17 +167,14 @@ class Footrule(RankingLoss):
         return float(np.sqrt(2 * self.c_delta))
 
     def loss(self, z: Any, y: Any) -> float:
-        """sum |r(z) - r(y)| / floor(n^2 / 2)."""
         a, b = self.ranks([z, y])
         return float(np.abs(a - b).sum() / self._most)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred signs of thresholds, a row each."""
         codes = (self._signs - self._means) / self._norm
         return np.asarray(codes[self.ranks(ys).astype(int)].reshape(len(ys), self.p))
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The best assignment of items to ranks, for each row."""
         costs = -(np.reshape(G, (len(G), self.n, self.n - 1)) @ self._signs.T)
         return self.tuples(assigned(costs.transpose(0, 2, 1), near(G)))
 

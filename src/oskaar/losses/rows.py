@@ -47,11 +47,9 @@ class PerRow(Loss):
         return self.row.diameter
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean over rows."""
         return float(np.mean([self.row.loss(a, b) for a, b in zip(z, y, strict=True)]))
 
     def check(self, y: Any) -> list[Any]:
-        """A list of labels."""
         if isinstance(y, (str, bytes, dict)) or not isinstance(y, Iterable):
             raise ValueError(f"a round of rows needs a sequence of labels, got {y!r}.")
         labels = [self.row.check(item) for item in y]
@@ -60,22 +58,18 @@ class PerRow(Loss):
         return labels
 
     def embed(self, y: Sequence[Any]) -> Array:
-        """A row for each label."""
         return self.row.embed_many(y)
 
     def decode(self, g: Array) -> list[Any]:
-        """An answer for each row."""
         return self.row.decode_many(g)
 
     def probabilities(self, G: Array) -> Marginals | None:
         return self.row.probabilities(G)
 
     def optimum(self, y: Any) -> float:
-        """The mean over rows."""
         return float(np.mean([self.row.optimum(item) for item in y]))
 
     def repeated(self, part: Any, n: int) -> list[Any]:
-        """The same for each row."""
         return [part] * n
 
     def outputs(self) -> Iterable[Any]:

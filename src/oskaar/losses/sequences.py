@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.base import Loss, Names, Space, first_best, near, one_hot, places_of, require_hashable
+from oskaar.losses.base import KeyedSpace, Loss, Names, Space, first_best, near, one_hot, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
@@ -47,7 +47,6 @@ class SequenceHamming(Loss):
         return float(np.sqrt(2 - (2 / len(self.symbols) if self.symbols else 0.0)))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The fraction of positions that differ."""
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / self.length)
 
     def check(self, y: Any) -> tuple[Any, ...]:
@@ -68,18 +67,15 @@ class SequenceHamming(Loss):
         return self.symbols
 
     def space(self) -> Space:
-        """All symbols, or those seen at each position."""
         return super().space() if self.symbols is not None else SeenAtPositions(self.length, {})
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Stacked codes, a row each."""
         symbols = self._listed()
         m, places = len(symbols), [symbols.position(item) for y in ys for item in self.check(y)]
         root = np.sqrt((1 - 1 / m if m > 1 else 1) * self.length)
         return one_hot(places, m, (1 - 1 / m) / root, -1 / m / root).reshape(-1, self.p)
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The best symbol at each position, for each row."""
         symbols = self._listed()
         slack = np.repeat(near(G), self.length, axis=0)
         best = first_best(G.reshape(len(slack), len(symbols)), slack).reshape(len(G), self.length)
@@ -91,7 +87,6 @@ class SequenceHamming(Loss):
         return exclusive(self._listed().names, Q, places=self.length)
 
     def outputs(self) -> Iterator[tuple[Any, ...]]:
-        """All m^length sequences."""
         return product(self._listed().names, repeat=self.length)
 
     def __repr__(self) -> str:
@@ -99,7 +94,7 @@ class SequenceHamming(Loss):
 
 
 @saved("space/symbols-at-positions")
-class SeenAtPositions(Space):
+class SeenAtPositions(KeyedSpace):
     """A coordinate (i, s), 1 / sqrt(length), for each symbol s that has appeared at position i.
 
     A symbol that is new to g at a position costs nothing that is not in the bound, for the reason that it does not in
@@ -117,21 +112,11 @@ class SeenAtPositions(Space):
     def diameter(self) -> float:
         return float(np.sqrt(min(len(self.names), 2)))
 
-    def extended(self, y: Any) -> Space:
-        """With the symbols of y at their positions."""
-        new = [key for key in enumerate(y) if key not in self.positions]
-        if not new:
-            return self
-        return SeenAtPositions(self.length, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
+    def keys(self, y: Any) -> list[Any]:
+        return list(enumerate(y))
 
-    def joined(self, other: Space) -> Space:
-        """With the symbols that only the other has seen at a position."""
-        assert isinstance(other, SeenAtPositions)
-        both = dict.fromkeys([*self.positions, *other.positions])
-        return SeenAtPositions(self.length, {key: i for i, key in enumerate(both)})
-
-    def places(self, other: Any) -> Any:
-        return places_of(self.positions, other.positions)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAtPositions(self.length, positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         Phi = np.zeros((len(ys), self.p))

@@ -1,4 +1,4 @@
-r"""Sets of labels that must be right as a whole."""
+r"""The 0-1 loss on sets of labels."""
 
 from __future__ import annotations
 
@@ -52,11 +52,9 @@ class SubsetZeroOne(SubsetLoss):
         return self.classes.diameter
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 where they differ."""
         return float(self.check(z) != self.check(y))
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The centred one-hot codes, 0 for sets that are no candidates."""
         known = set(self._given().outputs())
         rows = [self.check(y) for y in ys]
         Phi = np.zeros((len(rows), self.p))
@@ -64,7 +62,6 @@ class SubsetZeroOne(SubsetLoss):
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The candidate of the largest coordinate, for each row."""
         return self._given().decode_many(G)
 
     def probabilities(self, G: Array) -> Marginals:
@@ -83,7 +80,6 @@ class SubsetZeroOne(SubsetLoss):
         return self.classes.outputs()
 
     def space(self) -> Space:
-        """The candidates, or the sets seen."""
         return super().space() if self.p else SeenAnswers(self, {})
 
     def _given(self) -> ZeroOne:
@@ -100,30 +96,25 @@ class SeenAnswers(SeenClasses):
         super().__init__(positions)
         self.loss = loss
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for y, if the limits allow it."""
-        if y in self.positions or not self.loss.allows(y):
-            return self
-        return SeenAnswers(self.loss, {**self.positions, y: self.p})
+    def keys(self, y: Any) -> list[Any]:
+        return [y] if self.loss.allows(y) else []
+
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return SeenAnswers(self.loss, positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """One-hot rows, 0 for sets that may not be answered."""
         Phi = np.zeros((len(ys), self.p))
         for row, y in zip(Phi, ys, strict=True):
             row[self.positions.get(y, self.p) :][:1] = 1.0
         return Phi
 
     def decode_many(self, G: Array) -> list[Any]:
-        """The set of each row's largest coordinate, or the default."""
         default = self.loss.nearest(frozenset())
         return super().decode_many(G) if self.p else [default] * len(G)
 
     def probabilities(self, G: Array) -> Marginals:
         """Of each label: those of the sets seen that hold it."""
         return of_sets(list(self.positions), self.weights(G))
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
 
 def of_sets(sets: Sequence[Any], P: Array) -> Marginals:

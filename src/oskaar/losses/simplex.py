@@ -20,15 +20,18 @@ FEW = 8
 
 
 class _Distributions(Loss):
-    """Labels and answers are arrays of n shares."""
+    """Labels and answers are arrays of n shares. Diameter: of unit vectors psi, <psi(z), psi(z')> >= 0."""
 
     zero_optimum = True
 
     def __init__(self, n: int) -> None:
         self.n = require_whole("n", n)
 
+    @property
+    def diameter(self) -> float:
+        return math.sqrt(2) if self.n > 1 else 0.0
+
     def check(self, y: Any) -> Array:
-        """n shares that sum to 1."""
         return as_distribution(y, self.n)
 
     def __repr__(self) -> str:
@@ -39,7 +42,7 @@ class _Distributions(Loss):
 class SimplexL2(_Distributions):
     r"""|z - y|^2 / 2 for distributions on n outcomes; 1 for two different certainties.
 
-    With v = y - 1/n and w = z - 1/n, which fill a part of the ball of radius R, R^2 = 1 - 1/n (module `numbers`),
+    With v = y - 1/n and w = z - 1/n, which fill a part of the ball of radius R, R^2 = 1 - 1/n (losses/ball.py),
 
         |w - v|^2 / 2 = |w|^2 / 2 - <w, v> + |v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (1 - 1/n)
 
@@ -72,15 +75,12 @@ class SimplexL2(_Distributions):
         return min(BALL_DIAMETER * square, float(np.sqrt(square * ends)))
 
     def loss(self, z: Any, y: Any) -> float:
-        """Half the squared distance."""
         return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / 2
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred shares and the constant."""
         return embed_ball(np.array(ys, dtype=float).reshape(-1, self.n) - 1 / self.n, self._radius)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Projections and vertices."""
         V, B = read_ball(G, self._radius)
         W, convex = means(V, B)
         Z = projections(W + 1 / self.n)
@@ -112,10 +112,6 @@ class Hellinger(_Distributions):
         self.p = self.n
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
 
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2) if self.n > 1 else 0.0
-
     def loss(self, z: Any, y: Any) -> float:
         """1 - sum sqrt(z y), as half the squared distance of the roots, which keeps small values exact."""
         return float(np.sum((np.sqrt(z) - np.sqrt(y)) ** 2)) / 2
@@ -125,7 +121,6 @@ class Hellinger(_Distributions):
         return roots
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Normalised squares of positive parts, and vertices."""
         largest = G.max(axis=1, keepdims=True)
         positive = near(G) < largest
         S = np.divide(np.maximum(G, 0.0), largest, out=np.ones_like(G), where=positive)
@@ -163,12 +158,7 @@ class TotalVariation(_Distributions, SeenLoss):
         super().__init__(n)
         self.c_delta = float(np.sqrt(1 - 1 / self.n))
 
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2) if self.n > 1 else 0.0
-
     def loss(self, z: Any, y: Any) -> float:
-        """Half the sum of absolute differences."""
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
 
     def space(self) -> Space:
@@ -209,7 +199,6 @@ class SeenDistributions(GrowingSpace):
 
     @one_thread
     def decode_many(self, G: Array) -> list[Array]:
-        """The candidate of the largest weighted overlap."""
         uniform = np.full(self.n, 1 / self.n)
         if self.p == 0:
             return [uniform.copy() for _ in G]

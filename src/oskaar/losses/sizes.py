@@ -1,4 +1,4 @@
-r"""Rounds whose size decides how hard they are: c_delta is that of the largest round seen."""
+r"""Losses whose c_delta grows with the size of a round: that of the largest round seen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class SizedLoss(Loss):
         return 2 * self.radius(n)
 
     def space(self) -> Space:
-        """The space of a learner that has seen no round."""
         return SizedSpace(self)
 
 
@@ -55,7 +54,6 @@ class SizedSpace(FixedSpace):
 
     @property
     def diameter(self) -> float:
-        """That of the largest round."""
         return self.sized.span(self.largest) if self.largest else 0.0
 
     def extended(self, y: Any) -> Space:
@@ -63,6 +61,5 @@ class SizedSpace(FixedSpace):
         return self if len(y) <= self.largest else SizedSpace(self.sized, len(y))
 
     def joined(self, other: Space) -> Space:
-        """The one with the larger round."""
         assert isinstance(other, SizedSpace)
         return self if other.largest <= self.largest else other

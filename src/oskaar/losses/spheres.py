@@ -36,7 +36,6 @@ class Sphere(Loss):
         self.p = self.dim = require_whole("dim", dim)
 
     def loss(self, z: Any, y: Any) -> float:
-        """A quarter of the squared chord."""
         gap = np.subtract(z, y, dtype=float)
         return float(gap @ gap) / 4
 
@@ -51,7 +50,6 @@ class Sphere(Loss):
         return np.array(ys, dtype=float).reshape(-1, self.dim)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """g / |g| for each row."""
         return list(_normalised(G, np.eye(self.dim)[0]))
 
     def __repr__(self) -> str:
@@ -90,11 +88,9 @@ class Rotation(Loss):
 
     @property
     def diameter(self) -> float:
-        """2 sqrt(n / w)."""
         return 2 * float(np.sqrt(self.n / self._largest))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The squared distance, over the largest."""
         return float(np.sum(np.subtract(z, y, dtype=float) ** 2)) / self._largest
 
     def check(self, y: Any) -> Array:
@@ -107,12 +103,10 @@ class Rotation(Loss):
         return matrix
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """The entries, a row for each label."""
         Phi: Array = np.array(ys, dtype=float).reshape(-1, self.p) / np.sqrt(self.n)
         return Phi
 
     def decode_many(self, G: Array) -> list[Array]:
-        """The nearest rotation to each row."""
         U, _, Vt = np.linalg.svd(G.reshape(-1, self.n, self.n))
         U[:, :, -1] *= np.sign(np.linalg.det(U @ Vt))[:, None]
         Z = U @ Vt
@@ -128,7 +122,7 @@ class LogEuclidean(Loss):
     r"""|log Z - log Y|^2 / (2 bound)^2 for symmetric positive definite n x n matrices with |log Y| <= bound.
 
     Norms are Frobenius norms. Matrices without a bound have no embedding of norm 1: a label beyond it is refused.
-    The logarithms fill a ball of radius R = bound, where with v = log Y and w = log Z (module `numbers`)
+    The logarithms fill a ball of radius R = bound, where with v = log Y and w = log Z (losses/ball.py)
 
         |w - v|^2 / (4 R^2) = (|w - v|^2 / 2) / (2 R^2),   phi = (a v / R, b),   c_delta < 0.551
 
@@ -159,7 +153,6 @@ class LogEuclidean(Loss):
         return BALL_DIAMETER / 2
 
     def loss(self, z: Any, y: Any) -> float:
-        """The squared distance of logarithms, over its largest."""
         return float(np.sum((_log(np.asarray(z)) - _log(np.asarray(y))) ** 2)) / (4 * self.bound**2)
 
     def check(self, y: Any) -> Array:
@@ -177,12 +170,10 @@ class LogEuclidean(Loss):
         return matrix
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Logarithms, a row for each label."""
         logs = _log(np.array(ys, dtype=float).reshape(-1, self.n, self.n))
         return embed_ball(logs[:, self._rows, self._columns] * self._weights, self.bound)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """The matrix whose logarithm has the least risk, for each row."""
         V, B = read_ball(G, self.bound)
         W, convex = means(V, B)
         norms = np.linalg.norm(W, axis=1, keepdims=True)

@@ -83,7 +83,6 @@ class SubsetLoss(Loss):
         return self.at_least == self.at_most
 
     def check(self, y: Any) -> frozenset[Any]:
-        """A frozenset of labels."""
         if type(y) is frozenset and self.names is None and set(map(type, y)) <= PLAIN:
             return y  # as it comes out of a decoder, or of a check before
         if isinstance(y, AbstractSet):
@@ -262,7 +261,6 @@ class SubsetHamming(SubsetLoss):
 
     @property
     def diameter(self) -> float:
-        """max |psi(z) - psi(z')|."""
         if self.names is None:
             return np.inf
         k = self.n_labels
@@ -270,11 +268,9 @@ class SubsetHamming(SubsetLoss):
         return scale * float(np.sqrt(self.most_different()))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The size of the symmetric difference, over k."""
         return len(self.check(z) ^ self.check(y)) / (self.n_labels or 1)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Signs over sqrt(k), or centred indicators, a row each."""
         Y = self.indicators(ys)
         if self.exactly:
             return np.asarray((Y - Y.mean(axis=1, keepdims=True)) / (self._radius or 1.0))
@@ -295,7 +291,6 @@ class SubsetHamming(SubsetLoss):
         return None if self.exactly else separate(self.listed().names, (1 + np.sqrt(self.n_labels) * G) / 2)
 
     def space(self) -> Space:
-        """All labels, or those seen."""
         from oskaar.losses.tags import CountedTags
 
         return super().space() if self.names is not None else CountedTags(self)
@@ -327,11 +322,9 @@ class PrecisionAtK(SubsetHamming):
 
     @property
     def diameter(self) -> float:
-        """max |psi(z) - psi(z')|."""
         return self._radius / self.k * float(np.sqrt(self.most_different()))
 
     def loss(self, z: Any, y: Any) -> float:
-        """The share of the k labels given that are not in y."""
         return 1 - len(self.check(z) & self.check(y)) / self.k
 
     def __repr__(self) -> str:

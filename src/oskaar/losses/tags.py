@@ -16,7 +16,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.affine import AffineSpace, constant_and
-from oskaar.losses.base import Space, places_of
+from oskaar.losses.base import KeyedSpace, Space, places_of
 from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.fscore import F1, of_blocks
 from oskaar.losses.overlap import Jaccard, SeenSets
@@ -28,7 +28,7 @@ EMPTY: tuple[int, None] = (0, None)
 
 
 @saved("space/tags-by-size")
-class TagsBySize(Space):
+class TagsBySize(KeyedSpace):
     """F1: phi(y) has a coordinate (n, j), 1 / sqrt(n), for each label j of a set of n, and one for the empty set.
 
     Those that have appeared, in order.
@@ -69,27 +69,16 @@ class TagsBySize(Space):
         """In the blocks held; before there is a label, {} is the only answer."""
         return self.closed.span({n for n, _ in self.positions}) if self.names else 0.0
 
-    def extended(self, y: Any) -> Space:
-        """With a coordinate for each label of y in sets of its size."""
-        new = [key for key in self._keys(y) if key not in self.positions]
-        if not new:
-            return self
-        return TagsBySize(self.loss, {**self.positions, **{key: self.p + i for i, key in enumerate(new)}})
+    def keys(self, y: Any) -> list[Any]:
+        return [(len(y), name) for name in in_order(y)] if y else [EMPTY]
 
-    def joined(self, other: Space) -> Space:
-        """With the coordinates that only the other has."""
-        assert isinstance(other, TagsBySize)
-        both = dict.fromkeys([*self.positions, *other.positions])
-        return TagsBySize(self.loss, {key: i for i, key in enumerate(both)})
-
-    def places(self, other: Any) -> Any:
-        return places_of(self.positions, other.positions)
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        return TagsBySize(self.loss, positions)
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """phi(y) in the coordinates held."""
         Phi = np.zeros((len(ys), self.p))
         for row, y in zip(Phi, ys, strict=True):
-            row[[self.positions[key] for key in self._keys(y)]] = 1 / np.sqrt(max(len(y), 1))
+            row[[self.positions[key] for key in self.keys(y)]] = 1 / np.sqrt(max(len(y), 1))
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
@@ -104,9 +93,6 @@ class TagsBySize(Space):
         sizes, H = self.blocks(G)
         empty = G[:, self.positions[EMPTY]][:, None] if EMPTY in self.positions else np.zeros((len(G), 1))
         return of_blocks(self.names, sizes, list(H.transpose(1, 0, 2)), empty)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """By how much the score of the best answer to y exceeds that of z, where y has labels that g knows not."""
@@ -131,9 +117,6 @@ class TagsBySize(Space):
         sizes, columns = np.array(held).T
         weight = self.loss.beta**2
         return float(g[columns] @ ((1 + weight) * np.sqrt(sizes) / (len(z) + weight * sizes)))
-
-    def _keys(self, y: Any) -> list[tuple[int, Any]]:
-        return [(len(y), name) for name in in_order(y)] if y else [EMPTY]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"loss": self.loss, "positions": self.positions, "p": self.p}
@@ -170,12 +153,10 @@ class CountedTags(AffineSpace):
         return super().diameter * len(self.names)
 
     def extended(self, y: Any) -> Space:
-        """With a coordinate for each label of y."""
         new = [name for name in in_order(y) if name not in self._places]
         return self if self.p and not new else CountedTags(self.loss, (*self.names, *new), True)
 
     def joined(self, other: Space) -> Space:
-        """With the labels that only the other has seen."""
         assert isinstance(other, CountedTags)
         names = tuple(dict.fromkeys([*self.names, *other.names]))
         return CountedTags(self.loss, names, bool(self.p or other.p))
@@ -184,7 +165,6 @@ class CountedTags(AffineSpace):
         return np.append(0, places_of(self._places, other.names))[: other.p]
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """u(y)."""
         return constant_and([[(self._places[name], 1.0) for name in y] for y in ys], self.p)
 
     def probabilities(self, G: Array) -> Marginals:
@@ -196,9 +176,6 @@ class CountedTags(AffineSpace):
 
     def best(self, y: Any) -> Any:
         return self.loss.nearest(y)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"loss": self.loss, "names": self.names, "p": self.p}
@@ -234,7 +211,6 @@ class OpenSets(Space):
         return self._with([name for name in in_order(y) if name not in self.names], [y])
 
     def joined(self, other: Space) -> Space:
-        """With a coordinate for each set that only the other has seen."""
         assert isinstance(other, OpenSets)
         return self._with([name for name in other.names if name not in self.names], other.seen())
 
@@ -269,9 +245,6 @@ class OpenSets(Space):
 
     def probabilities(self, G: Array) -> Marginals | None:
         return separate((), np.zeros((len(G), 0))) if self.inner is None else self.inner.probabilities(G)
-
-    def optimum(self, y: Any) -> float:
-        return self.loss.optimum(y)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         return 0.0 if self.inner is None else self.inner.gap(z, y, g)

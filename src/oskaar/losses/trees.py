@@ -60,7 +60,6 @@ class DependencyTree(SizedLoss):
     p = 1
 
     def loss(self, z: Any, y: Any) -> float:
-        """The share of wrong heads."""
         if len(z) != len(y):
             raise ValueError(f"two trees of one sentence must have as many heads, got {len(z)} and {len(y)}.")
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
@@ -81,7 +80,6 @@ class DependencyTree(SizedLoss):
         return heads
 
     def embed(self, y: Any) -> Array:
-        """I(y) - 1/n, (n^2, 1)."""
         n = len(y)
         dependents = np.arange(n)
         heads = np.asarray(y)
@@ -102,11 +100,9 @@ class DependencyTree(SizedLoss):
         return best_tree(S)
 
     def radius(self, n: int) -> float:
-        """c_delta of sentences of n tokens."""
         return float(np.sqrt(n - 1))
 
     def span(self, n: int) -> float:
-        """The diameter of sentences of n tokens."""
         return float(np.sqrt(2 * n)) if n > 1 else 0.0
 
     def rows_of(self, z: Any) -> int:
@@ -122,7 +118,6 @@ class DependencyTree(SizedLoss):
                 continue
 
     def labels(self, n: int = 3) -> Iterator[tuple[int, ...]]:
-        """All trees of n tokens."""
         return self.outputs(n)
 
     def __repr__(self) -> str:

@@ -198,7 +198,6 @@ class SeenLabels(GrowingSpace):
 
     @one_thread
     def decode_many(self, G: Array) -> list[Any]:
-        """The candidate of the least weighted loss, None while there is none."""
         if not self.pool:
             return [None] * len(G)
         return [
@@ -206,7 +205,6 @@ class SeenLabels(GrowingSpace):
         ]
 
     def optimum(self, y: Any) -> float:
-        """The least Delta(z, y) over the pool."""
         column = self.costs[:, self.positions[label_key(y)]]
         return float(column.min()) if column.size else self.loss.unknown
 

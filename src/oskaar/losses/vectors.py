@@ -96,7 +96,7 @@ class Squared(_Vectors):
 
         |w - v|^2 / dim = (2 / dim) |w - v|^2 / 2,   phi(y) = (a v / R, b),   c_delta < 1.101 (2 / dim) R^2
 
-    (module `numbers`); the diameter is that of the ball, for opposite corners of the box. Decoding with V = sum beta
+    (losses/ball.py); the diameter is that of the ball, for opposite corners of the box. Decoding with V = sum beta
     v and B = sum beta takes each target by itself, as the risk B w_i^2 - 2 w_i V_i is a sum over targets: where B > 0
     the weighted mean V_i / B clipped to the range, where B <= 0 the end of the range on V_i's side, for the risk is
     then concave (the upper end for V_i = 0). Exact for any sign, O(dim). The answer to g = 0 is the middle.
@@ -123,7 +123,6 @@ class Squared(_Vectors):
 
     @property
     def diameter(self) -> float:
-        """That of the ball."""
         return BALL_DIAMETER * 2 / self.dim * self.radius**2 if self.p else np.inf
 
     def closed(self, range_: Range) -> Squared:
@@ -138,17 +137,14 @@ class Squared(_Vectors):
         return RangedSquares(self, np.zeros(self.dim)) if self.learned else super().space()
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean squared error."""
         gap = np.subtract(z, y, dtype=float).ravel()
         return float(gap @ gap) / self.dim
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """Centred targets and the constant, a row for each label."""
         self._require_range()
         return embed_ball(np.array(ys, dtype=float).reshape(-1, self.dim) - self.middle, self.radius)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Means, or ends of ranges, for each row."""
         self._require_range()
         V, B = read_ball(G, self.radius)
         W, convex = means(V, B)
@@ -163,7 +159,7 @@ class Squared(_Vectors):
         return f"Squared({self._range()})"
 
 
-class _Slopes(_Vectors, SeenLoss):
+class Slopes(_Vectors, SeenLoss):
     r"""Losses that are a mean over targets of l(z_i - y_i), known by the slope l', which is bounded by `steepest`.
 
     l(z - y) = l(low - y) + integral_low^high [theta < z] l'(theta - y) dtheta, so, as functions of (i, theta),
@@ -196,7 +192,6 @@ class _Slopes(_Vectors, SeenLoss):
         """l(z - y), for each difference."""
 
     def loss(self, z: Any, y: Any) -> float:
-        """The mean of l(z_i - y_i) over targets."""
         return float(np.mean(self.costs(np.subtract(z, y, dtype=float))))
 
     def space(self) -> Space:
@@ -205,7 +200,7 @@ class _Slopes(_Vectors, SeenLoss):
 
 
 @saved("loss/pinball")
-class Pinball(_Slopes):
+class Pinball(Slopes):
     r"""The mean over targets of q (y - z)+ + (1 - q) (z - y)+: its minimum is the quantile q; q = 1/2 is the median.
 
     c_delta = max(q, 1 - q) / 2 times the mean range. The risk sum_j g_j Delta(z, y_j) is a sum over targets of
@@ -248,7 +243,7 @@ class Pinball(_Slopes):
 
 
 @saved("loss/absolute")
-class Absolute(_Slopes):
+class Absolute(Slopes):
     r"""The mean over targets of |z_i - y_i|: twice Pinball with quantile 1/2, whose minimum is the median.
 
     c_delta is half the mean range. Decoding as for Pinball.
@@ -266,7 +261,6 @@ class Absolute(_Slopes):
         self._measure()
 
     def costs(self, off: Array) -> Array:
-        """|z - y|."""
         return np.abs(off)
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
@@ -278,7 +272,7 @@ class Absolute(_Slopes):
 
 
 @saved("loss/huber")
-class Huber(_Slopes):
+class Huber(Slopes):
     r"""The mean over targets of l(z - y), l(r) = r^2 / 2 for |r| <= delta, else delta (|r| - delta / 2).
 
     l'(r) is r clipped to [-delta, delta], so c_delta = delta / 2 times the mean range. The risk is a sum over targets

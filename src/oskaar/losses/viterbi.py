@@ -62,18 +62,18 @@ def marginals(factors: Array, pair: Array, start: Array, end: Array) -> Array:
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    ahead, behind = np.empty_like(factors), np.empty_like(factors)
+    forward, backward = np.empty_like(factors), np.empty_like(factors)
     v = start
     for i, factor in enumerate(factors):
         v = factor * (v if i == 0 else (v[..., None, :] @ pair)[..., 0, :])
         v = v / np.add.reduce(v, axis=-1, keepdims=True)
-        ahead[i] = v
-    behind[-1] = v = end
+        forward[i] = v
+    backward[-1] = v = end
     for i in range(len(factors) - 1, 0, -1):
         v = (pair @ (factors[i] * v)[..., None])[..., 0]
         v = v / np.add.reduce(v, axis=-1, keepdims=True)
-        behind[i - 1] = v
-    P: Array = ahead * behind
+        backward[i - 1] = v
+    P: Array = forward * backward
     P /= P.sum(axis=-1, keepdims=True)
     return P
 

@@ -1,4 +1,4 @@
-"""A page of what happened in a run: `oskaar learn --report report.html`, or `record` and `write` in Python.
+"""The report of a run as a page: `oskaar learn --report report.html`, or `record` and `write` in Python.
 
 One file that opens offline: curves, restart weights, costs, the worst rounds and the settings. It needs plotly, the
 extra `report`, for its figures; recording needs nothing.

@@ -1,4 +1,4 @@
-"""The page: one file with its own style and script, and plotly in it, that asks nothing of the network."""
+"""The page: one file with its own style and script, and plotly in it: it needs no network."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _cost(recorder: Recorder) -> str:
 
 
 def _theory(recorder: Recorder) -> Iterator[str]:
-    """For those who know the paper: regret, its bound, the effective dimension."""
+    """Regret, its bound, and the effective dimension."""
     yield '<div class="two">'
     yield figure_html("regret", "Regret and its bound", figures.regret(recorder), _bound(recorder))
     if any(sample.get("dimension") is not None for sample in recorder.samples):

@@ -20,7 +20,7 @@ MOST, HEAVIEST, LISTED = 50, 10, 60
 
 
 def escaped(text: object) -> str:
-    """A text that can do nothing but be read.
+    """A text with HTML's characters escaped.
 
     >>> escaped("<b>")
     '&lt;b&gt;'
@@ -29,7 +29,7 @@ def escaped(text: object) -> str:
 
 
 def warnings(recorder: Recorder, result: dict[str, Any]) -> Iterator[str]:
-    """What must be known before reading on."""
+    """Warnings on top of the page."""
     if not recorder.rounds:
         yield '<p class="warn">There were no rounds: there is nothing to show.</p>'
     if result.get("interrupted"):

@@ -1,7 +1,8 @@
-"""What a report needs of a run, gathered chunk by chunk in memory that does not grow with the stream."""
+"""The record of a run for its report, chunk by chunk in bounded memory."""
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,10 @@ SMALL, PROBES = 200, 32
 """Up to 200 rows the effective dimension is exact; then it has a standard error of sqrt(2 d_eff / 32) or less."""
 
 OWN = ("judged", "regret", "surrogate", "seconds")
+
+PLAIN = ("name", "baselines", "samples", "changes", "diameter", "most", "gap", "rows")
+PARTS: dict[str, Any] = {"blocks": Blocks, "weights": WeightHistory, "worst": Worst, "early": Worst}
+"""What `to_dict` has of a recorder."""
 
 
 @dataclass
@@ -111,7 +116,7 @@ class Recorder:
         return float(self.blocks[key].sum()) / judged if judged else None
 
     def add(self, chunk: RecordedRounds) -> None:
-        """Rounds that were learned just now. Control-C waits for it."""
+        """Add rounds that were learned; interrupts are delayed."""
         if not chunk.happened.rounds:
             return
         with uninterrupted():
@@ -168,7 +173,7 @@ class Recorder:
         return both.sorted()
 
     def finish(self, learner: Any) -> None:
-        """Look at the learner once more at the end, where it is about to be reported."""
+        """Take the figures of the learner at the end."""
         if self.rounds:
             self._add_learner(learner, last=True)
 
@@ -190,20 +195,8 @@ class Recorder:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as JSON knows it, for a checkpoint."""
-        return {
-            "name": self.name,
-            "baselines": list(self.baselines),
-            "blocks": self.blocks.to_dict(),
-            "weights": self.weights.to_dict(),
-            "worst": self.worst.to_dict(),
-            "early": self.early.to_dict(),
-            "samples": [dict(sample) for sample in self.samples],
-            "changes": [list(change) for change in self.changes],
-            "diameter": self.diameter,
-            "most": self.most,
-            "gap": self.gap,
-            "rows": self.rows,
-        }
+        plain = {name: copy.deepcopy(getattr(self, name)) for name in PLAIN}
+        return {**plain, **{name: getattr(self, name).to_dict() for name in PARTS}}
 
     @classmethod
     def from_dict(
@@ -214,16 +207,13 @@ class Recorder:
     ) -> Recorder:
         """From `to_dict`, to go on with."""
         recorder = cls(data["name"], data["baselines"], columns, show)
-        recorder.blocks = Blocks.from_dict(data["blocks"])
-        recorder.weights, recorder.most = WeightHistory.from_dict(data["weights"]), data["most"]
-        recorder.worst, recorder.early = Worst.from_dict(data["worst"]), Worst.from_dict(data["early"])
-        recorder.samples, recorder.changes = list(data["samples"]), list(data["changes"])
-        recorder.gap, recorder.rows, recorder.diameter = data["gap"], data["rows"], data["diameter"]
+        vars(recorder).update({name: copy.deepcopy(data[name]) for name in PLAIN})
+        vars(recorder).update({name: part.from_dict(data[name]) for name, part in PARTS.items()})
         return recorder
 
 
 def _sample(learner: Any, rounds: int, rows: int) -> dict[str, Any]:
-    """What is looked at now and then, because it takes a while."""
+    """Figures that are taken now and then, because they take time."""
     sample: dict[str, Any] = {"round": rounds}
     if hasattr(learner, "cost"):
         cost = learner.cost()

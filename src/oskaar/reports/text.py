@@ -1,4 +1,4 @@
-"""Inputs and labels as short texts that people can read."""
+"""Inputs and labels as short texts."""
 
 from __future__ import annotations
 

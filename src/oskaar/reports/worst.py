@@ -1,4 +1,4 @@
-"""The rounds that went worst, in the order of their loss; among equals, those whose estimate was farthest off."""
+"""The rounds with the largest losses; among equals, those with the largest surrogate loss."""
 
 from __future__ import annotations
 

@@ -14,10 +14,8 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("oskaar.river needs River: pip install 'oskaar[river]'.") from error
 
-from oskaar.river.classifiers import Classifier, MultiLabelClassifier
+from oskaar.river.estimators import Classifier, MultiLabelClassifier, MultiTargetRegressor, Regressor, Structured
 from oskaar.river.metrics import LossMetric
-from oskaar.river.regressors import MultiTargetRegressor, Regressor
-from oskaar.river.structured import Structured
 from oskaar.river.transformers import Features
 
 __all__ = [

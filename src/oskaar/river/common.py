@@ -32,6 +32,10 @@ class LearnerWrapper:
             raise ValueError(f"{type(self).__name__} makes its learner at the first round: there has been none.")
         return self._inner
 
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn that the truth for x was y."""
+        self.inner.learn_one(sorted_row(x), y)
+
     def top_one(self, x: Any, k: int = 3) -> list[tuple[Any, float]]:
         """The k best names for x with their probabilities, or their scores for rankings, best first."""
         return self.inner.top_one(sorted_row(x), k)

@@ -1,4 +1,4 @@
-r"""Kinds of columns, and what becomes of their cells.
+r"""Kinds of columns, and their cells as numbers.
 
     number, boolean     x, and its mean where it is missing
     category            e_v / sqrt(2), 0 for a value that was not seen; rare values share one place             (1)
@@ -22,10 +22,9 @@ from zlib import crc32
 
 import numpy as np
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, mix
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.schema.cells import as_number, as_time
-from oskaar.splitmix import mix
 
 BUCKETS = 2**16
 """The sparse part of a row has so many columns."""
@@ -144,7 +143,6 @@ class CategoryColumn(Column):
     kind = "category"
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require(isinstance(self.places, dict) and all(type(v) is str for v in self.places), "values must be texts")
         places = sorted(set(self.places.values()))
@@ -238,7 +236,6 @@ class TextColumn(SparseColumn):
         return [] if value is None else [value]
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require_kind(self.seen, dict, "texts by bucket")
         for bucket, texts in self.seen.items():
@@ -271,7 +268,6 @@ class TimeColumn(Column):
     kind = "time"
 
     def check_saved(self) -> None:
-        """Refuse a column from a file that no rows make."""
         super().check_saved()
         require(isinstance(self.start, np.datetime64) and not np.isnat(self.start), "times must start somewhere")
         require(isinstance(self.parts, tuple) and set(self.parts) <= set(PARTS), "parts of a time")

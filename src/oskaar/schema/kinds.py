@@ -1,4 +1,4 @@
-"""Which kind a column is, from the cells that were seen.
+"""The kind of a column, inferred from its cells.
 
 More than half of the cells that are not missing decide:
 
@@ -36,7 +36,7 @@ from oskaar.schema.columns import (
 )
 
 KINDS = ("number", "boolean", "category", "text", "tokens", "time", "left out")
-"""What a column may be said to be."""
+"""The kinds that a column may be given."""
 
 MOST_VALUES = 32
 """A category with more values is hashed."""

@@ -1,4 +1,4 @@
-"""`oskaar serve`: many streams over HTTP; labels come late, the process dies, nothing is lost (docs/serve.md).
+"""`oskaar serve`: many streams over HTTP, with delayed labels and a durable log (docs/serve.md).
 
 >>> from oskaar.serve import Client
 >>> learner = Client("http://127.0.0.1:8000", stream="tags")        # nothing is sent yet

@@ -1,4 +1,4 @@
-"""What a page shows of a stream beside its learner: losses over time, baselines, open tickets, the last rounds.
+"""Figures of a stream beside its learner, for its page: losses over time, baselines, open tickets, the last rounds.
 
 Everything follows from the operations, so that it is the same after a recovery, and is bounded in memory.
 """
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from oskaar.display import jsonable
 from oskaar.losses import Loss
 from oskaar.reports.blocks import Blocks, rolling, running
 from oskaar.serve.operations import encode
-from oskaar.serve.values import to_json, to_label
+from oskaar.serve.values import to_label
 
 CURVE, RECENT, LAST, DISTINCT = 256, 100, 20, 1000
 """Points of a curve; rounds of the loss now; rounds that are shown; labels that are counted for the majority."""
@@ -67,7 +68,7 @@ class Baselines:
             self.last = part
             if not self.counting:
                 continue
-            key = encode(to_json(part)).decode()
+            key = encode(jsonable(part)).decode()
             self.counts[key] = self.counts.get(key, 0) + 1
             if self.counts[key] >= self.top:
                 self.most, self.top = part, self.counts[key]
@@ -152,9 +153,9 @@ class Accounts:
             "blocks": self.blocks.to_dict(),
             "now": list(self.now),
             "recent": list(self.recent),
-            "open": [[ticket, *row[:3], *map(to_json, row[3:])] for ticket, row in self.open.items()],
+            "open": [[ticket, *row[:3], *map(jsonable, row[3:])] for ticket, row in self.open.items()],
             "counts": [self.asked, self.refused, self.forgotten],
-            "baselines": [to_json(b.last), to_json(b.most), b.counts, b.on, b.counting],
+            "baselines": [jsonable(b.last), jsonable(b.most), b.counts, b.on, b.counting],
         }
 
     @classmethod

@@ -140,7 +140,7 @@ class Application:
         return Response(found, code, media_type="application/json")
 
     async def delete(self, request: Request) -> Response:
-        """A stream, for ever."""
+        """Delete a stream and its learner."""
         await self.service.delete(request.path_params["name"])
         return Response(status_code=204)
 
@@ -204,7 +204,7 @@ class Application:
         return found
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus."""
+        """Metrics in the text format of Prometheus."""
         sees = request.scope["token"].sees
         text = "\n".join(metrics.lines(self.service, self.requests, self.watchers, sees)) + "\n"
         return Response(text, media_type="text/plain; version=0.0.4")
@@ -218,8 +218,8 @@ class Application:
         service = self.service
         damaged = sum(stream.problem is not None for stream in service.streams.values())  # their names need a token
         ready = service.ready and not service.closing and service.writer.problem is None and not damaged
-        told = {"ready": ready, "recovered": service.ready, "damaged": damaged, "store": service.writer.problem}
-        return Response(encode(told), 200 if ready else 503, media_type="application/json")
+        found = {"ready": ready, "recovered": service.ready, "damaged": damaged, "store": service.writer.problem}
+        return Response(encode(found), 200 if ready else 503, media_type="application/json")
 
     async def openapi(self, request: Request) -> Response:
         """The interface, for programs."""
@@ -231,7 +231,7 @@ class Application:
 
 
 async def _elsewhere(request: Request) -> Response:
-    """`serve.rounds` has it; the route is there for what is said of other methods."""
+    """Handled by `serve.rounds`; the route is there for errors on other methods."""
     raise Refused("this request was not understood.")
 
 

@@ -1,4 +1,4 @@
-"""The client: a learner that lives in a service. It needs nothing but oskaar.
+"""The client of a service, with the methods of a learner; it needs no extra.
 
     learner = Ensemble(loss)                                             # here
     learner = Client("http://127.0.0.1:8000", stream="tags")             # there
@@ -21,10 +21,11 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from oskaar.display import jsonable
 from oskaar.learners.learner import OnlineLearner
 from oskaar.losses import Loss
 from oskaar.serve.errors import NotFound, ServeError, TooBusy, Unavailable, from_status
-from oskaar.serve.values import to_answer, to_json
+from oskaar.serve.values import to_answer
 
 LINES = "application/x-ndjson"
 BATCH = 500
@@ -234,14 +235,14 @@ class Client:
 def _row(x: Any) -> Any:
     if hasattr(x, "to_dict"):  # a row of a frame
         x = x.to_dict()
-    return to_json(x)
+    return jsonable(x)
 
 
 def _label(y: Any) -> Any:
     """A label as JSON; comparisons, which are sets of pairs, by their name."""
     if isinstance(y, (set, frozenset)) and y and all(isinstance(item, tuple) for item in y):
-        return {"pairs": to_json(y)}
-    return to_json(y)
+        return {"pairs": jsonable(y)}
+    return jsonable(y)
 
 
 def _spec(given: Any) -> Any:

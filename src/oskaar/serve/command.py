@@ -100,7 +100,7 @@ def _server(config: Any, application: Any) -> Any:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Says where it listens; open pages end when it is told to stop."""
+        """Prints where it listens; open pages end at a signal."""
 
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)

@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 
 import oskaar
+from oskaar.display import jsonable
 from oskaar.learners.learner import OnlineLearner
 from oskaar.memory import held
 from oskaar.serve.accounts import Accounts
 from oskaar.serve.errors import Conflict, NotFound, Refused, ServeError
 from oskaar.serve.operations import Answer, Operation, encode, error_body
 from oskaar.serve.specs import make_learner
-from oskaar.serve.values import to_json, to_label
+from oskaar.serve.values import to_label
 
 
 class Broken(Exception):
@@ -91,14 +92,14 @@ class Core:
 
     def predict(self, content: Any) -> dict[str, Any]:
         """The answer to a question; nothing changes."""
-        return {"z": to_json(_tried(self.learner.predict_one, content.x)), **self._probabilities(content)}
+        return {"z": jsonable(_tried(self.learner.predict_one, content.x)), **self._probabilities(content)}
 
     def _ask(self, operation: Operation) -> dict[str, Any]:
         content = operation.decoded()
         if len(self.accounts.open) >= self.tickets:
             raise Conflict(f"{self.tickets} tickets are open, which is the limit: tell or forget some.", "tickets")
         ticket, answer = _tried(self.learner.ask, content.x)
-        z = to_json(answer)
+        z = jsonable(answer)
         self.accounts.ask(ticket, operation.time, content.x, z)
         return {"ticket": ticket, "z": z, **self._probabilities(content)}
 
@@ -113,7 +114,7 @@ class Core:
     def _learn(self, operation: Operation) -> dict[str, Any]:
         content, before = operation.decoded(), self.learner.total_loss
         y = self._label(content.y)
-        z = to_json(_tried(self.learner.predict_one, content.x))
+        z = jsonable(_tried(self.learner.predict_one, content.x))
         _tried(self.learner.learn_one, content.x, y)
         return {"z": z, **self._learned(self.accounts.question(operation.time, content.x, z), operation, y, before)}
 
@@ -156,11 +157,11 @@ def _named(found: Any) -> Any:
     """Probabilities as JSON; names that are no texts are written as JSON, too."""
     if isinstance(found, list):
         return [_named(each) for each in found]
-    return {y if isinstance(y, str) else encode(to_json(y)).decode(): float(p) for y, p in found.items()}
+    return {y if isinstance(y, str) else encode(jsonable(y)).decode(): float(p) for y, p in found.items()}
 
 
 def _tried(method: Any, *arguments: Any) -> Any:
-    """A call of the learner: what it refuses is the request's fault; half a round is nobody's."""
+    """A call of the learner: what it refuses, the request is refused; an unfinished round needs a recovery."""
     try:
         return method(*arguments)
     except MemoryError as error:

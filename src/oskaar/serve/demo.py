@@ -1,4 +1,4 @@
-"""`oskaar serve --demo`: a made-up stream runs into the service, so that there is something to see.
+"""`oskaar serve --demo`: a thread that asks and tells a made-up stream.
 
 Questions come a few times a second; labels come late, some never, and what they mean changes now and then.
 """
@@ -21,7 +21,7 @@ CHANGE = 400
 
 
 class Demo:
-    """A thread that asks and tells until it is told to stop."""
+    """A thread that asks and tells until it is stopped."""
 
     def __init__(self, url: str, token: str | None, pause: float = 0.15) -> None:
         self._learner = Client(url, token, NAME, retries=60)

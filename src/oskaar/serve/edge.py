@@ -1,4 +1,4 @@
-"""What every request goes through: limits on who may ask, headers of every answer, counts and the access log."""
+"""The outermost layer of every request: access, headers, counts and the access log."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Edge:
 
 
 class Gate:
-    """Whether a request may come in: tokens, and pages of other sites that a browser is made to speak for."""
+    """Access control: tokens, hosts, and requests of other sites' pages."""
 
     def __init__(self, tokens: Tokens, hosts: tuple[str, ...]) -> None:
         self.tokens, self.hosts = tokens, hosts

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the service: one class for each kind, on both sides."""
+"""Errors of the service, for server and client: one class for each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of requests and their times, and everything that Prometheus may want to know."""
+"""Counts of requests and their times, and all metrics for Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests of rounds, ask, tell, learn and forget: nearly all that a service gets, so without a framework (ASGI).
+"""The requests ask, tell, learn and forget, in plain ASGI: they are most of the load.
 
 A request and a response of Starlette, its routes and its layers take about as long as writing the operation does.
 """

@@ -1,4 +1,4 @@
-"""What is said of a stream: its figures for `GET /streams/{name}` and for the page."""
+"""The figures of a stream, for `GET /streams/{name}` and for the page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from oskaar.display import jsonable
 from oskaar.serve.core import Core
-from oskaar.serve.values import to_json
 
 if TYPE_CHECKING:
     from oskaar.serve.stream import Stream
@@ -58,7 +58,7 @@ def inspected(stream: Stream, core: Core) -> dict[str, Any]:
         "log_bytes": stream.log_bytes,
         "memory_bytes": stream.bytes,
         "expert_weights": _asked(learner, "expert_weights", {}),
-        "change_points": [to_json(change) for change in _asked(learner, "change_points", [])],
+        "change_points": [jsonable(change) for change in _asked(learner, "change_points", [])],
     }
 
 

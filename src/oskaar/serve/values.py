@@ -16,21 +16,6 @@ from oskaar import losses
 from oskaar.losses import Loss
 
 
-def to_json(z: Any) -> Any:
-    """A label or an answer as JSON knows it.
-
-    >>> to_json((np.float64(1.0), frozenset({2, 1})))
-    [1.0, [1, 2]]
-    """
-    if isinstance(z, (np.ndarray, np.generic)):
-        return to_json(z.tolist())
-    if isinstance(z, (set, frozenset)):
-        return [to_json(item) for item in sorted(z, key=lambda item: (type(item).__name__, item))]
-    if isinstance(z, dict):
-        return {str(key): to_json(value) for key, value in z.items()}
-    return [to_json(item) for item in z] if isinstance(z, (tuple, list)) else z
-
-
 def to_label(loss: Loss, y: Any) -> Any:
     """A label of a loss out of JSON; whether it is one, the loss says.
 

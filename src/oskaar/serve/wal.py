@@ -1,4 +1,4 @@
-"""Damage in SQLite's write-ahead log, which SQLite itself takes for its end: what follows would be lost in silence.
+"""Damage in SQLite's write-ahead log, which SQLite takes for its end, and leaves out what follows.
 
 A frame is a page with a checksum that goes on from the frame before; the last frame of a commit is marked. SQLite
 reads up to the first frame that is not right. A commit is on disk before the next one begins, so where two or more

@@ -52,7 +52,7 @@ class Writer:
         self._thread.start()
 
     def put(self, entries: list[tuple[Target, Operation]]) -> None:
-        """Operations to log; their stream is told when they are."""
+        """Operations to log; their stream is notified when they are."""
         self._queue.put(entries)
 
     def change(self, change: Change) -> Future[Any]:

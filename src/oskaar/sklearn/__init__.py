@@ -13,9 +13,8 @@ try:
 except ImportError as error:
     raise ImportError("oskaar.sklearn needs scikit-learn: pip install 'oskaar[sklearn]'.") from error
 
-from oskaar.sklearn.classes import Classifier
+from oskaar.sklearn.classes import Classifier, OrdinalClassifier
 from oskaar.sklearn.labels import MultiLabelClassifier
-from oskaar.sklearn.levels import OrdinalClassifier
 from oskaar.sklearn.rankings import Ranker
 from oskaar.sklearn.vectors import VectorRegressor
 

@@ -170,7 +170,7 @@ class AllRestarts:
         return RestartBlock(self, B, D, ends)
 
     def forecast_each(self, B: Array, diagonal: Array) -> tuple[Array, Array]:
-        """(S, m, p): what each expert says of m rounds of one row, all from the present state; and (m, p) of `ridge`.
+        """(S, m, p): the experts on m rounds of one row, all from the present state; and (m, p) of `ridge`.
 
         B = k(X, x) (t, m), diagonal = k(x, x) (m,). The experts are those of `RestartBlock.estimates`.
         """
@@ -429,7 +429,7 @@ class RestartBlock:
         return np.arange(now + 1 - len(self.estimates(i)), now + 1)
 
     def estimates(self, i: int) -> Array:
-        """(S, n, p): what each expert says of the n rows of round i, the oldest restart first.
+        """(S, n, p): the estimates of the experts for the n rows of round i, the oldest restart first.
 
         The experts are those of the last S rounds, and the last is the newborn, which says 0. All rounds
         before i have been observed.

@@ -316,7 +316,7 @@ class GeometricBlock:
                 self.forecasts[birth] = [solver.forecast_chunk(*given, H, ends) for solver in solvers]
 
     def _estimates(self) -> Array:
-        """What all experts say."""
+        """The estimates of all experts."""
         widths = [one.G.shape[1] for forecasts in self.forecasts.values() for one in forecasts]
         p = max([self.before.recent.H.shape[1], 0 if self.H is None else self.H.shape[1], *widths])
         T, L, n = len(self.rounds), len(self.before.lams), self.rows.n
@@ -338,7 +338,7 @@ class GeometricBlock:
         return G
 
     def _young_round(self, G: Array, young: list[int]) -> None:
-        """One round, for experts without solvers; the newborn says 0."""
+        """One round, for experts without solvers; the newborn predicts 0."""
         old, recent, (B, D) = [e for e in young if self.past[e]], self.before.recent, self._values
         if old:
             for l, lam in enumerate(self.before.lams):

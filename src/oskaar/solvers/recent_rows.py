@@ -62,7 +62,7 @@ class RecentRows:
         return new
 
     def forecast(self, B: Array, D: Array, counts: Any, lam: float) -> Array:
-        """(S, m, p): what restarts that have the last `counts` rows, fewer and fewer, say of a round of m rows."""
+        """(S, m, p): the estimates, for m rows, of restarts that have the last `counts` rows, fewer and fewer."""
         given = Conditioned(self.K, B, D, counts, lam)
         M, R = given.means(self.H), roots(given.S, D, lam)
         if len(D) == 1:
@@ -99,7 +99,7 @@ class RecentRows:
 
 
 class Conditioned:
-    """Rows to come given the last rows of each of some restarts, (1): S (restarts, m, m) is D less what they tell."""
+    """Rows to come given the last rows of each of some restarts, (1): S (restarts, m, m) is what they leave of D."""
 
     def __init__(self, K: Array, B: Array, D: Array, counts: Any, lam: float) -> None:
         n = int(counts[0]) if len(counts) else 0

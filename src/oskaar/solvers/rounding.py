@@ -74,7 +74,7 @@ def require_rows(lam: float, Z: Array) -> None:
 
 
 def not_positive(kxx: float, left: float) -> str:
-    """What to say of a conditional variance below 0."""
+    """The error for a conditional variance below 0."""
     if not np.isfinite(left):
         return f"the kernel must return finite numbers, got a conditional variance of {left}."
     return (

@@ -1,4 +1,4 @@
-"""Columns of a frame as rounds: rows x, labels y, and what is wrong with those that are none."""
+"""Columns of a frame as rounds: rows x, labels y, and the errors of refused ones."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Columns:
         except Exception as error:  # a function of the user's
             return Unreadable(f"{shorten(value)} cannot be read, {type(error).__name__}: {error}")
 
-    def told(self, what: str, error: Any) -> str:
+    def message(self, what: str, error: Any) -> str:
         """A sentence on what is wrong with x or y."""
         names = ", ".join(map(repr, self.names[:4])) if what == "x" else repr(self.y)
         return f"{what} in column {names}: {error}"
@@ -143,14 +143,14 @@ def wrong(columns: Columns, learner: OnlineLearner, x: Any, y: Any) -> str | Non
     if y is None:
         return f"y in column {columns.y!r} is null: there is nothing to learn."
     if isinstance(y, Unreadable):
-        return columns.told("y", y.why)
+        return columns.message("y", y.why)
     why = _wrong_x(columns, learner, x)
     if why is not None:
         return why
     try:
         learner._checked([x], [y])
     except Exception as error:  # of a loss of the user's, too
-        return columns.told("y", why_of(error))
+        return columns.message("y", why_of(error))
     return None
 
 
@@ -158,7 +158,7 @@ def _wrong_x(columns: Columns, learner: OnlineLearner, x: Any) -> str | None:
     try:
         learner.estimate(x)
     except Exception as error:  # of a kernel of the user's, too
-        return columns.told("x", why_of(error))
+        return columns.message("x", why_of(error))
     return None
 
 

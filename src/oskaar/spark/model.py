@@ -72,7 +72,7 @@ def require_mergeable(learner: Any, what: str) -> None:
 
 
 def _readable(columns: Columns, learner: OSKAAR, xs: Any) -> Any:
-    """The rows of a sample that the learner can read; the others are told of when they are learned."""
+    """The rows of a sample that the learner can read; errors of the others are reported when they are learned."""
     try:
         learner.like_new()._inputs.parse_many(xs)
         return xs
@@ -125,7 +125,7 @@ def _learn(columns: Columns, learner: OSKAAR, xs: Any, ys: list[Any], before: An
     except (ValueError, TypeError, OverflowError) as error:
         half = len(ys) // 2
         if not half:
-            return [columns.told("x", error)]
+            return [columns.message("x", error)]
     return _learn(columns, learner, xs[:half], ys[:half], before) + _learn(
         columns, learner, xs[half:], ys[half:], before
     )
@@ -206,7 +206,7 @@ def _answered(
                 cells = [cell(z) for z in answers]
             except (ValueError, TypeError, OverflowError) as error:
                 if errors is None:
-                    raise ValueError(columns.told("x", error)) from error
+                    raise ValueError(columns.message("x", error)) from error
                 cells, reasons = _one_by_one(columns, learner, xs, cell)
             new = {into: pa.array(cells, type)}
             if errors is not None:
@@ -228,7 +228,7 @@ def _with_labels(columns: Columns, learner: Any, ys: list[Any], reasons: list[An
                 raise ValueError(y.why)
             learner.loss.check(y)
         except (ValueError, TypeError, OverflowError) as error:
-            reasons[i] = columns.told("y", error)
+            reasons[i] = columns.message("y", error)
     return reasons
 
 
@@ -241,5 +241,5 @@ def _one_by_one(columns: Columns, learner: Any, xs: Any, cell: Any) -> tuple[lis
             reasons.append(None)
         except (ValueError, TypeError, OverflowError) as error:
             cells.append(None)
-            reasons.append(columns.told("x", error))
+            reasons.append(columns.message("x", error))
     return cells, reasons

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Step:
-    """Some rows of one key on their way: rows that are learned at once wait until they can be done together."""
+    """Some rows of one key on their way: rows with their labels are collected and learned together."""
 
     def __init__(self, stream: KeyedStream, state: KeyState, frame: Any, key: tuple[Any, ...]) -> None:
         self.stream, self.state, self.key = stream, state, key
@@ -126,7 +126,7 @@ class Step:
             self.state.again = None
             ticket, self.answer[i] = learner.ask(self.xs[i])
         except Exception as error:
-            self.error[i] = self._named(self.stream.columns.told("x", why_of(error)))
+            self.error[i] = self._named(self.stream.columns.message("x", why_of(error)))
             return
         if self.stream.tickets:  # with its time: a key that was forgotten counts from 0 again
             id = self.ids[i] = f"{self.times[i]}-{ticket}" if self.stream.time else str(ticket)
@@ -143,14 +143,14 @@ class Step:
             )
             return
         if isinstance(self.ys[i], Unreadable):
-            self.error[i] = self._named(self.stream.columns.told("y", self.ys[i].why))
+            self.error[i] = self._named(self.stream.columns.message("y", self.ys[i].why))
             return
         ticket, before = self.state.open[id][0], learner.total_loss
         self.answer[i], self.state.again = learner._tickets[ticket].z, None
         try:
             learner.tell(ticket, self.ys[i])
         except Exception as error:
-            self.answer[i], self.error[i] = None, self._named(self.stream.columns.told("y", why_of(error)))
+            self.answer[i], self.error[i] = None, self._named(self.stream.columns.message("y", why_of(error)))
             return
         self.loss[i] = learner.total_loss - before
         del self.state.open[id]

@@ -1,4 +1,4 @@
-r"""What a file may ask for, before anything of it is built: bytes, depth, objects, work.
+r"""Limits on files, checked before anything is built: bytes, depth, objects, work.
 
     bytes    of the manifest's objects, arrays, and the room of those that grow; `max_bytes`, see `ReadLimits`
     depth    of objects in objects
@@ -161,7 +161,7 @@ def fill(table: Any, things: list[Any], weights: list[int]) -> None:
 
 
 class Scan:
-    """What a JSON text will take as objects, told piece by piece: brackets, commas and quotes outside of its texts.
+    """The memory of a JSON text as objects, counted piece by piece: brackets, commas and quotes outside of its texts.
 
     >>> scan = Scan(10**6)
     >>> scan.add(b'{"a": ["[[[", 1]}'); scan.cost == 2 * 17 + 240 + 64 + 40 + 4 * 25

@@ -1,4 +1,4 @@
-"""Members of a file: arrays and texts with their checksums, and what a zip must look like to be read."""
+"""Members of a file: arrays and texts with their checksums, and checks of the zip."""
 
 from __future__ import annotations
 

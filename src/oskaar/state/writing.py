@@ -1,4 +1,4 @@
-"""Whole files: the old one or the new one at any moment, with the mode and the owner that the old one had.
+"""Atomic writing: a file is the old one or the new one, and keeps its mode and owner.
 
 A file is written beside its place under a name of its own, flushed to disk, and moved there in one step. That name is
 `.<name>.<k>.tmp` with the smallest k that no other process is writing to, which a lock tells (`flock`): what a killed

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from oskaar import losses
+from oskaar.display import jsonable
 from oskaar.losses import Loss
 from oskaar.tabular.costs import read_costs
 from oskaar.tabular.readers import ReadError
@@ -41,7 +42,7 @@ class LabelFormat:
 
     loss: Loss
     of: Callable[[list[Any]], Any]
-    show: Callable[[Any], Any] = lambda z: jsonable(z)
+    show: Callable[[Any], Any] = jsonable
 
 
 def loss_name(text: str) -> str:
@@ -199,16 +200,3 @@ def as_floats(cells: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         raise ValueError(f"y must be a number, got {bad!r}") from None
     except OverflowError:
         raise ValueError("a number must be smaller than 1e308") from None
-
-
-def jsonable(z: Any) -> Any:
-    """An answer as JSON knows it.
-
-    >>> jsonable((np.float64(1.0), frozenset({2})))
-    [1.0, [2]]
-    """
-    if isinstance(z, (np.ndarray, np.generic)):
-        return z.tolist()
-    if isinstance(z, (frozenset, set)):
-        return [jsonable(item) for item in sorted(z)]
-    return [jsonable(item) for item in z] if isinstance(z, (tuple, list)) else z

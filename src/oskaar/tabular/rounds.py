@@ -258,11 +258,11 @@ class TableStream:
     def restore(self, state: dict[str, Any]) -> None:
         """Skip what has been used, and go on from there; refused where the records are others."""
         used = sum(1 for _ in islice(self._records, state["used"]))
-        ahead = list(islice(self._records, state["pulled"] - state["used"]))
+        unused = list(islice(self._records, state["pulled"] - state["used"]))
         name, rows = self.table.name, state["pulled"]
-        if used + len(ahead) < rows:
+        if used + len(unused) < rows:
             raise ReadError(
-                f"{name} has {used + len(ahead)} rows and the checkpoint has read {rows}: give all of it."
+                f"{name} has {used + len(unused)} rows and the checkpoint has read {rows}: give all of it."
             )
         digest = self._digests[rows] if rows < len(self._digests) else self.table.digest()
         if digest != state["digest"]:
@@ -270,7 +270,7 @@ class TableStream:
                 f"{name} is not what the checkpoint has read, it differs in the first {rows} rows: give the file as "
                 "it was, or start anew without --resume."
             )
-        self._records = chain(ahead, self._records)
+        self._records = chain(unused, self._records)
         self._used, self._done = used, state["done"]
         self.skipped = state["skipped"]
 
@@ -278,7 +278,7 @@ class TableStream:
 class Unlabelled:
     """Rounds without labels of a table, for a model: pairs of their records and x, None where the round is skipped.
 
-    about: what `TableStream.about` said of the file that the model was learned from.
+    about: `TableStream.about` of the file that the model was learned from.
     """
 
     def __init__(self, table: Table, options: RoundOptions, about: dict[str, Any], named: bool = False) -> None:

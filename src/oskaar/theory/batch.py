@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oskaar.theory.requirements import require_exponent, require_numbers, require_probability
+from oskaar.requirements import require_exponent, require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.requirements import require_exponent, require_numbers
 from oskaar.theory.dimension import _spectrum
-from oskaar.theory.requirements import require_exponent, require_numbers
 
 
 @dataclass(frozen=True)

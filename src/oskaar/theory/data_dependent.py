@@ -33,8 +33,8 @@ from __future__ import annotations
 
 import math
 
+from oskaar.requirements import require_numbers, require_probability
 from oskaar.theory.high_probability import shifted_kaar_bound
-from oskaar.theory.requirements import require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 

@@ -1,4 +1,4 @@
-r"""How large a function space is, seen from the rows of a stream.
+r"""Effective dimensions of the rows of a stream.
 
     d_eff(lam) = Tr(K (K + lam I)^-1)                                               equation (effective_dimension)
 
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from oskaar.arrays import Array
-from oskaar.theory.requirements import require_numbers
+from oskaar.requirements import require_numbers
 
 
 def effective_dimension(K: Array, lam: float) -> float:

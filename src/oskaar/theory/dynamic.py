@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.requirements import require_ball, require_numbers
 from oskaar.theory.dimension import log_factor
 from oskaar.theory.high_probability import shifted_kaar_bound
 from oskaar.theory.prescriptions import target_bound
-from oskaar.theory.requirements import require_ball, require_numbers
 
 
 def variations(first: float, steps: Sequence[float]) -> tuple[int, float]:

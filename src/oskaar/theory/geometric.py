@@ -18,10 +18,10 @@ changes: the d_eff of the parts still sum to at most kappa^2 T / lam.
 
 from __future__ import annotations
 
+from oskaar.requirements import require_numbers
 from oskaar.theory.dimension import dimension_bound
 from oskaar.theory.dynamic import abrupt_regret
 from oskaar.theory.prescriptions import drift_lam, drift_pieces
-from oskaar.theory.requirements import require_numbers
 from oskaar.theory.salami import PROJECTED_ETA, salami_abrupt_bound
 from oskaar.theory.stationary import comparison_bound
 

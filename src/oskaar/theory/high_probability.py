@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from oskaar.requirements import require_ball, require_numbers, require_probability
 from oskaar.theory.dimension import dimension_bound, log_factor
 from oskaar.theory.prescriptions import gamma, stationary_lam, target_bound
-from oskaar.theory.requirements import require_ball, require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound, kaar_bound
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oskaar.theory.requirements import require_exponent, require_numbers
+from oskaar.requirements import require_exponent, require_numbers
 
 
 def salami_eta(kappa: float, bound: float) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 
+from oskaar.requirements import require_numbers, require_probability
 from oskaar.theory.capacity import Capacity
 from oskaar.theory.dimension import dimension_bound
 from oskaar.theory.dynamic import (
@@ -31,7 +32,6 @@ from oskaar.theory.prescriptions import (
     salami_eta,
     unknown_drift_lam,
 )
-from oskaar.theory.requirements import require_numbers, require_probability
 from oskaar.theory.stationary import comparison_bound
 
 PROJECTED_ETA = salami_eta(1.0, 1.0)

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from oskaar.arrays import Array
+from oskaar.requirements import require_numbers
 from oskaar.theory.dimension import effective_dimension
-from oskaar.theory.requirements import require_numbers
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
+from oskaar.requirements import require_numbers
 from oskaar.theory.dimension import dimension_bound, log_factor
 from oskaar.theory.prescriptions import realisable_lam, stationary_lam
-from oskaar.theory.requirements import require_numbers
 
 
 def comparison_bound(rounds: int, c_delta: float, surrogate_loss: float) -> float:

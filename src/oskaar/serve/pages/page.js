@@ -92,8 +92,8 @@
       const points = curves[name].map((y, j) => y === null ? "" : `${px(rounds[j]).toFixed(1)},${py(y).toFixed(1)}`);
       drawn("polyline", { points: points.join(" "), class: `line line${Object.keys(NAMES).indexOf(name)}` }, svg);
     });
-    const told = names.map(name => `${NAMES[name]} ${number(curves[name][curves[name].length - 1])}`).join(", ");
-    svg.setAttribute("aria-label", `After ${count(last)} rounds: ${told}.`);
+    const text = names.map(name => `${NAMES[name]} ${number(curves[name][curves[name].length - 1])}`).join(", ");
+    svg.setAttribute("aria-label", `After ${count(last)} rounds: ${text}.`);
     replace(place, [svg, legend(names, curves)]);
   }
 
@@ -283,7 +283,7 @@
     return [answer.ok, await answer.json()];
   }
 
-  function said(text, bad) {
+  function report(text, bad) {
     get("answer").textContent = text;
     get("answer").className = bad ? "answer bad" : "answer";
   }
@@ -309,15 +309,15 @@
     try {
       await work();
     } catch (error) {
-      said(error.message, true);
+      report(error.message, true);
     }
   }
 
   get("ask").addEventListener("submit", event => sending(event, async () => {
     const [good, found] = await post("ask", { x: row(get("x").value) });
-    if (!good) return said(found.error.message, true);
+    if (!good) return report(found.error.message, true);
     const chances = found.probabilities ? `\n${value(found.probabilities)}` : "";
-    said(`ticket ${found.ticket}: ${value(found.z)}${chances}`);
+    report(`ticket ${found.ticket}: ${value(found.z)}${chances}`);
     get("ticket").value = found.ticket;
     get("y").focus();
   }));
@@ -326,7 +326,7 @@
     const ticket = Number(get("ticket").value.trim() || NaN);
     if (!Number.isInteger(ticket)) throw new Error("a ticket is a whole number.");
     const [good, found] = await post("tell", { ticket, y: label(get("y").value) });
-    said(good ? `round ${count(found.rounds)}: the answer cost ${number(found.loss)}` : found.error.message, !good);
+    report(good ? `round ${count(found.rounds)}: the answer cost ${number(found.loss)}` : found.error.message, !good);
   }));
 
   get("key").addEventListener("submit", event => {

@@ -1,4 +1,4 @@
-"""What every reader gives: records with named cells, one at a time, and errors with the line."""
+"""Tables and records, which every reader makes, and errors with the line."""
 
 from __future__ import annotations
 

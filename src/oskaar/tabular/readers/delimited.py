@@ -35,9 +35,9 @@ def read_delimited(
     if not first:
         raise ReadError(f"{name} is empty: there must be a line of column names and a row.")
     notes = []
-    told = re.fullmatch(r"sep=(.)\s*", first)  # a line that Excel writes and leaves out again
-    if told:
-        separator, number, first = told[1], number + 1, next(lines, "")
+    declared = re.fullmatch(r"sep=(.)\s*", first)  # a line that Excel writes and leaves out again
+    if declared:
+        separator, number, first = declared[1], number + 1, next(lines, "")
     elif separator is None:
         separator = max(SEPARATORS, key=first.count) if any(s in first for s in SEPARATORS) else ","
         if separator != ",":

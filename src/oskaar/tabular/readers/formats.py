@@ -1,4 +1,4 @@
-"""Which reader a file wants: by the end of its name, else by how it begins."""
+"""The format of a file, by the end of its name, else by its first line."""
 
 from __future__ import annotations
 
