@@ -65,6 +65,10 @@ class Labels:
 
     def losses_of(self, candidates: Array) -> Array:
         """Delta (rounds, C) of the answers to estimates (C, rounds, p), for rounds of one row; decoded at once."""
+        if len(self.ys) == 1:
+            space = self.spaces[0]
+            answers = space.decode_many(without_rounding(fit_columns(candidates[:, 0], space.p)))
+            return self.losses_of_each([[z] for z in answers])
         found: list[list[Any]] = [[] for _ in candidates]
         for space, first, stop, end in together(self.spaces[:-1]):
             G = fit_columns(candidates[:, first:end], space.p).reshape(len(found) * (end - first), space.p)
@@ -104,6 +108,8 @@ class Labels:
 
     def products(self, V: Array) -> Array:
         """Inner products (K, K, rounds) of vectors V (K, rows, p), the mean over the rows of each round."""
+        if len(self.Phi) == 1:
+            return self.space.products(fit_columns(V, self.space.p))
         found = np.empty((len(V), len(V), V.shape[1]))
         for space, first, stop, end in together(self.spaces[1:]):
             lo, kept, hi = self.rows[first][0], self.rows[stop - 1][1], self.rows[end - 1][1]

@@ -244,6 +244,8 @@ class Relearning:
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
             state.require_kind(self.underway.refit, (Refit, type(None)), "the refit")
             if not self.underway.refitting:
+                if self.underway.refit is not None:
+                    state.require_kind(self.underway.estimator, Mixture, "the mixture that a refit has made")
                 self.underway.estimator.check_state(self.underway.inputs, self.underway.space, self.underway.learned)
 
     # ---------------------------------------------------------------- inside

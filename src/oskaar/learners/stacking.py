@@ -65,10 +65,10 @@ class Sums:
 
 def _weights(sums: list[Sums]) -> Array:
     """w of (1), (C, rounds, K), after each of some sums."""
-    S = np.stack([one.products for one in sums])
+    S, rounds = np.array([one.products for one in sums]), np.array([one.rounds for one in sums])
     A, b, K = S[..., 1:, 1:].copy(), S[..., 1:, :1], S.shape[-1] - 1
     squares = np.trace(A, axis1=2, axis2=3) / max(K, 1)
-    mu = SHRINKAGE * S[..., 0, 0] / np.stack([one.rounds for one in sums]) + ROUNDING * squares + LEAST
+    mu = SHRINKAGE * S[..., 0, 0] / rounds + ROUNDING * squares + LEAST
     A.reshape(*A.shape[:2], -1)[..., :: K + 1] += mu[..., None]
     solved: Any = np.linalg.solve(A, b)
     return np.asarray(solved[..., 0], dtype=float).swapaxes(0, 1)

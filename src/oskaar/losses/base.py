@@ -254,9 +254,11 @@ class Space(ABC):
         """<u, v> (K, K, n) of each two of the vectors V (K, n, p), in the geometry of phi."""
         if self.euclidean:
             by_row = V.swapaxes(0, 1)
-            return np.moveaxis(by_row @ by_row.swapaxes(1, 2), 0, 2)
+            products: Array = (by_row @ by_row.swapaxes(1, 2)).transpose(1, 2, 0)
+            return products
         i, j = np.triu_indices(len(V))
-        norms, products = self.squared_norms(V), np.empty((len(V), len(V), V.shape[1]))
+        norms = self.squared_norms(V)
+        products = np.empty((len(V), len(V), V.shape[1]))
         products[i, j] = products[j, i] = (self.squared_norms(V[i] + V[j]) - norms[i] - norms[j]) / 2
         return products
 
