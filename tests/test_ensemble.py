@@ -175,7 +175,7 @@ def test_experts_are_their_definition(mapped, chunks, rng):
 
 
 def test_experts_of_rounds_of_parts(rng):
-    """KAAR, with all rows of a round hedged; no label is the last."""
+    """Ridge regressions, whose rows of a round are predicted together; no label is the last."""
     X, Phi, ends = rng.normal(size=(11, 2)), rng.normal(size=(11, 3)), [2, 3, 7, 11]
     inputs, (ridges,) = new_experts(labels=False, kinds=(1,))
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
@@ -208,7 +208,9 @@ def test_names_of_experts():
     assert list(learner.expert_weights()) == [*restarts, *names]
     assert sum(learner.expert_weights().values()) == pytest.approx(1)
     parts = Ensemble(losses.PerRow(losses.ZeroOne(3))).partial_fit([X], [ys])
-    assert list(parts.expert_weights()) == [*restarts, *names[2:6]]
+    lams = {"linear": ("0.01", "1"), "rough": ("0.5",), "ranks": ("0.05",)}
+    names = [f"ridge, {k}, lam {lam}" for k in lams for lam in lams[k]]
+    assert list(parts.expert_weights()) == ["restarts, lam 0.5", *names]
 
 
 def test_groups_answer_with_what_was_known():
