@@ -661,7 +661,8 @@ def ensemble(
             asked |= {"window": None, "lives": lives("geometric")}
             asked["by_columns"] = seen if sparse or (alone and kernel is None) else None
         if taken[begin] >= exact:
-            sizes = [None if columns else budget] if alone else [budget, None, budget, budget]
+            rough = max(1, budget // 2) if parts else budget
+            sizes = [None if columns else budget] if alone else [budget, None, rough, budget]
             shown = 0 if parts else taken[begin]
             found = [
                 [K] * (last + 1)

@@ -264,6 +264,7 @@ class Ensemble(OnlineLearner):
         sizes = dict.fromkeys(reading.kernels or ("kernel",), smaller if reading.mixed else self._budget)
         if self.loss.parts:
             sizes[next(iter(sizes))] = max(1, self._budget // SMALLER_PARTS)
+            sizes |= {"rough": max(1, self._budget // 2)} if "rough" in sizes else {}  # its lam is large
         elif not reading.kernels:
             sizes["kernel"] = self._alone
         if reading.mixed:
