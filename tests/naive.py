@@ -343,7 +343,7 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
             soon = n <= at_once and n < exact
             of, waiting = (rows, None) if soon or rows >= n + n // 8 else (of, (rows, n + n // 8))
-            due = exact if units < 2 * n < exact else 2 * n
+            due = min(exact, last) if units < 2 * n < min(exact, last) else 2 * n
         found.append(of)
     return found
 
@@ -439,17 +439,32 @@ def ridge(K, Phi, past, now, lam):
     return Z[n:] @ argmin(Z, *kaar_squares(len(rows), np.arange(n), [], Phi[past]), lam)
 
 
-def static_experts(Ks, Phi, lo, hi, lams, parts=False):
+def by_column(X, Phi, lo, hi, lam):
+    """Weights of columns with prior covariance I and noise lam, a row at a time; only variances are kept of each."""
+    rows = [[1.0, *(v / max(sum(u * u for u in x) ** 0.5, 1e-300) for v in x)] for x in X[:hi]]
+    W, P = np.zeros((len(rows[0]), Phi.shape[1])), np.eye(len(rows[0]))
+    for x, phi in zip(np.array(rows[:lo]), Phi):
+        K = P @ x / (x @ P @ x + lam)
+        W += np.outer(K, phi - x @ W)
+        P = np.diag(np.diag(P - np.outer(K, x @ P)))
+    return np.array(rows[lo:]) @ W
+
+
+def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
-    Where rounds are made of parts: KAAR with the kernels after the first. Else ridge regressions with each, the label
-    before plus what a ridge regression with the rough kernel says of the differences, the label before, and the mean.
+    Where rounds are made of parts: ridge regressions with the kernels after the first, or with the only one. Else
+    with each, the label before plus what a ridge regression with the rough kernel says of the differences, the label
+    before, and the mean.
     lams: those of each kernel, or the same for all.
+    columns: rows for regressions by column, where rounds are made of parts.
     """
     past, now = np.arange(lo), np.arange(lo, hi)
     pairs = [(k, K, lam) for k, K in enumerate(Ks) for lam in (lams[k] if isinstance(lams[0], tuple) else lams)]
     if parts:
-        return [(k, -1.0, expert(K, Phi, past, now, lam)) for k, K, lam in pairs if k > 0]
+        found = [(k, -1.0, ridge(K, Phi, past, now, lam)) for k, K, lam in pairs if k > 0 or len(Ks) == 1]
+        more = () if columns is None else (0.01, 0.05, 0.3)
+        return [*found, *(("columns", -1.0, by_column(columns, Phi, lo, hi, lam)) for lam in more)]
     before = np.vstack([np.zeros((1, Phi.shape[1])), Phi])[: len(Phi)]
     named = [(lam, "lam") if len(Ks) == 1 else k for k, _, lam in pairs]  # with one kernel each lam is a group
     found = [(k, name, ridge(K, Phi, past, now, lam)) for name, (k, K, lam) in zip(named, pairs)]
@@ -514,6 +529,7 @@ def mixture_with_experts(
     known=0,
     scored=None,
     parts=False,
+    by_columns=None,
     near=None,
     stack=True,
     record=None,
@@ -525,7 +541,7 @@ def mixture_with_experts(
 
     judge(t, g, known): Delta of the answer to the estimate g in round t, when the labels of so many rounds are known,
         which are at least `known`; None where there is no selection.
-    parts: rounds are made of parts, and static experts are KAAR.
+    parts: rounds are made of parts; by_columns: rows for regressions by column.
     ridges: the Gram matrices of the ridge regressions, or a function of the round that has those of the rows so far;
         None is restarts alone, [] the last label and the mean.
     ridge_lams: their lams; None is the same.
@@ -556,19 +572,27 @@ def mixture_with_experts(
             before["own"][: begin + 1],
             before["judged"][:begin],
         )
+        alive_by = before["alive"][:begin]
         paid[:begin, :, :begin] = of_before[:begin, :, :begin]
         paid[begin:, :, :begin] = own[1:]  # what is born later had the losses of the mixture
         weights, shares = [None] * begin, [None] * begin
         for mine, other in zip(corrected, before["corrected"]):
             mine.go_on(other, begin)
     if record is not None:
-        record |= {"paid": paid, "paid_by": paid_by, "own": own, "judged": judged, "corrected": corrected}
+        record |= {
+            "alive": alive_by,
+            "paid": paid,
+            "paid_by": paid_by,
+            "own": own,
+            "judged": judged,
+            "corrected": corrected,
+        }
     for t, (lo, hi) in list(enumerate(zip(begins, ends)))[begin:]:
         alive = [s for s in range(t + 1) if in_window(window, begins, s, t)]
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
         of_round = ridges(t) if callable(ridges) else ridges
-        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts)
+        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts, by_columns)
         alive_by.append(alive)
         if since and t and t % 24 == 0:
             of_restarts = [{s: paid[s, :, r].mean() for s in alive_by[r]} for r in range(t)]
@@ -635,6 +659,7 @@ def ensemble(
     budget=512,
     draws=None,
     columns=False,
+    sparse=False,
     at_once=16,
     window=512,
     early=None,
@@ -648,10 +673,10 @@ def ensemble(
     there are `exact`. early: the window of restarts before. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
     which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
-    up to 4 exact rows. Where rounds are parts all is learned again, once, with geometric restarts on the first
-    dictionary, a fourth as large, which is not renewed; with one kernel it is half as large, and there is KAAR on a
-    whole one.
-    columns: the kernel is that of the columns of sparse rows, and is kept. neighbours: with corrections.
+    up to 4 exact rows. Where rounds are parts there are geometric restarts on a dictionary of the first kernel, an
+    eighth as large, which is not renewed, from the first round on; when there are `exact` all is learned again, once.
+    columns: the kernel is that of the columns of sparse rows, and is kept. sparse: rows of parts are sparse, and
+    there are regressions by column, as before there are scales. neighbours: with corrections.
     """
     parts = settings.get("parts")
     final = exact if parts else 4 * exact
@@ -662,17 +687,21 @@ def ensemble(
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
-        kernels = kernels_in_force(X, taken[begin], Phi)[: 3 if parts else 4] if kernel is None else [kernel]
-        Ks = [gram(k, seen, seen) for k in kernels]
+        kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
+        Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
         asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, "window": early, **settings}
-        lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)][: len(Ks)]
-        asked["ridge_lams"] = lams_of_each if len(Ks) > 1 else (0.05, 0.5, 1.0, 2.0)
-        if len(Ks) == 4 and not parts and settings.get("ridges", Ks) is not None:
+        lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)]
+        asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
+        if not alone and not parts and settings.get("ridges", Ks) is not None:
             asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]
+        if parts:
+            lams_of_each = [(), (0.01, 1.0), (0.5,), (0.05,)]
+            asked |= {"lams": (0.5,), "ridge_lams": (0.05, 0.5) if alone else lams_of_each}
+            asked |= {"window": None, "lives": lives("geometric")}
+            asked["by_columns"] = seen if sparse or (alone and kernel is None) else None
         if taken[begin] >= exact:
-            first = max(1, budget // 4) if parts else budget
-            alone = max(1, budget // 2) if parts else budget
-            sizes = [first, None, budget, budget] if len(Ks) > 1 else [None if columns else alone]
+            rough = max(1, budget // 2) if parts else budget
+            sizes = [None if columns else budget] if alone else [budget, None, rough, budget]
             shown = 0 if parts else taken[begin]
             found = [
                 [K] * (last + 1)
@@ -680,15 +709,12 @@ def ensemble(
                 else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown, piece)
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
-            asked |= {"window": window, "ridges": lambda t, found=found: [Ks_of[t] for Ks_of in found]}
+            asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
             if not parts:
-                asked |= {"before": record, "begin": begin}
-            if parts:
-                first = dictionary_grams(kernels[0], seen, ends[: last + 1], sizes[0], 10**9, draws)[-1]
-                Ks, asked = [first, *Ks[1:]], asked | {"window": None, "lives": lives("geometric")}
-            if parts and len(kernels) == 1 and not columns:
-                wider = dictionary_grams(kernel, seen, ends[: last + 1], budget, 2 * final, draws)
-                asked |= {"ridges": lambda t, wider=wider: [None, wider[t]], "ridge_lams": (0.05, 0.5)}
+                asked |= {"window": window, "before": record, "begin": begin}
+        if parts and not (columns and taken[begin] >= exact):
+            few = max(1, budget // 8)
+            Ks = [dictionary_grams(kernels[0], seen, ends[: last + 1], few, 10**9, draws)[-1], *Ks[1:]]
         if neighbours and kernel is None and taken[begin] and not parts:
             features = unit_rows(X[: taken[begin]], Phi[: taken[begin]])
             asked["near"] = [features(x) for x in seen]

@@ -12,6 +12,7 @@ from strategies import labels_of, lams, rows, small_losses
 
 import oskaar
 from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, kernels, losses, replay
+from oskaar.arrays import uniforms
 
 MAKE = {
     "oskaar": lambda loss, **settings: OSKAAR(loss, **settings),
@@ -150,15 +151,16 @@ def test_groups_that_stand_as_scores(loss, rng):
 @settings(max_examples=5)
 @given(st.lists(st.integers(1, 5), min_size=3, max_size=6), st.integers(0, 2**32 - 1))
 def test_rounds_of_parts(sizes, seed):
-    """Scales are taken after the round that brings 4, 8, ... rows; static experts are KAAR with more kernels."""
+    """Scales are taken after the round that brings 4, 8, ... rows; restarts are on features."""
     rng = np.random.default_rng(seed)
     rounds = [3.0 + 7.0 * rng.normal(size=(n, 2)) for n in sizes]
     loss = losses.PerRow(losses.ZeroOne(3))
     ys = [rng.integers(3, size=n).tolist() for n in sizes]
     X, Phi, ends = np.vstack(rounds), np.vstack([loss.embed(y) for y in ys]), np.cumsum(sizes).tolist()
+    of_parts = {"exact": 4096, "budget": 1024, "draws": uniforms(0, 0, len(X)), "parts": True}
     for make, G in (
         (OSKAAR, naive.untuned_oskaar(X, Phi, ends, 1.0)),
-        (Ensemble, naive.ensemble(X, Phi, ends, parts=True)[0]),
+        (Ensemble, naive.ensemble(X, Phi, ends, **of_parts)[0]),
     ):
         learner = make(loss)
         for x, y, g in zip(rounds, ys, np.split(G, ends[:-1])):

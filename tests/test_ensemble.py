@@ -180,7 +180,7 @@ def test_experts_are_their_definition(mapped, chunks, rng):
 
 
 def test_experts_of_rounds_of_parts(rng):
-    """KAAR, with all rows of a round hedged; no label is the last."""
+    """Ridge regressions, whose rows of a round are predicted together; no label is the last."""
     X, Phi, ends = rng.normal(size=(11, 2)), rng.normal(size=(11, 3)), [2, 3, 7, 11]
     inputs, (ridges,) = new_experts(labels=False, kinds=(1,))
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
@@ -214,7 +214,9 @@ def test_names_of_experts():
     assert list(learner.expert_weights()) == [*restarts, *names]
     assert sum(learner.expert_weights().values()) == pytest.approx(1)
     parts = Ensemble(losses.PerRow(losses.ZeroOne(3))).partial_fit([X], [ys])
-    assert list(parts.expert_weights()) == [*restarts, *names[2:6]]
+    lams = {"linear": ("0.01", "1"), "rough": ("0.5",), "ranks": ("0.05",)}
+    names = [f"ridge, {k}, lam {lam}" for k in lams for lam in lams[k]]
+    assert list(parts.expert_weights()) == ["restarts, lam 0.5", *names]
 
 
 def test_groups_answer_with_what_was_known():
@@ -538,3 +540,25 @@ def test_regressions_since_a_change_go_on_when_features_take_over():
     for x in ([0.7], [-0.4]):
         np.testing.assert_allclose(made[0].estimate(x), made[1].estimate(x), atol=1e-8)
     assert list(made[0].expert_weights().values()) == pytest.approx(list(made[1].expert_weights().values()), abs=1e-8)
+
+
+def test_regressions_since_a_change_are_born_anew():
+    """At each change, at a multiple of 24 rounds and not at the alarm, with nothing gained; in chunks and in turn."""
+    X = np.random.default_rng(0).normal(size=(340, 4))
+    ys = [int((x.sum() > 0) != (120 <= t < 240)) for t, x in enumerate(X)]
+    replayed = replay(Changing(losses.ZeroOne(2), kernels.Linear(), false_alarms=0.01), X, ys).estimates
+    learner = Changing(losses.ZeroOne(2), kernels.Linear(), false_alarms=0.01)
+    born, before = [], 0
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), replayed[t], atol=1e-9)
+        mixture = learner._mixture
+        since = mixture.experts[-1]
+        if since.births > before:
+            born, before = [*born, t], since.births
+            assert since.ridges.rows == 0
+            np.testing.assert_array_equal(mixture.weights.expert_gains[-2:], 0.0)
+        learner.learn_one(x, y)
+    assert [change.detected for change in learner.change_points()] == [128, 248]
+    assert born == [144, 264]
+    assert since.ridges.rows == 340 - 264
+    assert since.lives == 2

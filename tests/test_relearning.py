@@ -145,20 +145,31 @@ def test_no_surrogate_bound_without_the_first_restart(monkeypatch):
     assert dropped
 
 
-@pytest.mark.parametrize("kernel", [None, kernels.Gaussian(2.0) + 1.0], ids=["three kernels", "one kernel"])
-def test_rounds_of_parts_on_features_are_the_definition(rng, kernel):
-    sizes = rng.integers(1, 6, size=18)
-    rounds, loss = [rng.normal(size=(n, 2)) for n in sizes], losses.PerRow(LOSS)
-    ys = [[int(x[0] > 0) for x in X] for X in rounds]
+PARTS_MODES = {
+    "four kernels": (None, np.asarray, {}),
+    "one kernel": MODES["a kernel"],
+    "few columns": (None, csr_array, {"kernel": MODES["sparse"][2]["kernel"], "columns": True, "sparse": True}),
+    "many columns": (None, csr_array, {"kernel": MODES["sparse"][2]["kernel"], "sparse": True}),
+}
+
+
+@pytest.mark.parametrize("mode", PARTS_MODES)
+@pytest.mark.parametrize(("n", "budget", "exact"), [(18, 4, 16), pytest.param(40, 8, 32, marks=pytest.mark.slow)])
+def test_rounds_of_parts_are_the_definition(rng, monkeypatch, mode, n, budget, exact):
+    """Kernels up to `exact` rows, then features; restarts on features, and where rows are sparse columns too."""
+    kernel, rows, settings = PARTS_MODES[mode]
+    if mode == "many columns":
+        monkeypatch.setattr("oskaar.learners.ensemble.MOST_COLUMNS", 1)
+    sizes = rng.integers(1, 6, size=n)
+    xs, loss = [rng.normal(size=(m, 2)) for m in sizes], losses.PerRow(LOSS)
+    ys = [[int(x[0] > 0) for x in X] for X in xs]
     ends, draws = np.cumsum(sizes).tolist(), uniforms(0, 0, int(sizes.sum()))
     Phi = np.vstack([loss.embed(y) for y in ys])
-    settings = {} if kernel is None else {"kernel": lambda x, y: naive.gaussian(x, y, 2.0) + 1}
-    settings |= {"parts": True, "exact": 8, "budget": 4, "draws": draws, "window": 20}
-    G, _, _ = naive.ensemble(np.vstack(rounds), Phi, ends, **settings)
-    np.testing.assert_allclose(np.vstack(in_turn(Ensemble(loss, kernel, budget=4), rounds, ys)), G, atol=1e-8)
-    np.testing.assert_allclose(
-        np.vstack(replay(Ensemble(loss, kernel, budget=4), rounds, ys).estimates), G, atol=1e-8
-    )
+    settings = {"parts": True, "exact": exact, "budget": budget, "draws": draws, **settings}
+    G, _, _ = naive.ensemble(np.vstack(xs), Phi, ends, **settings)
+    make, xs = (lambda: Ensemble(loss, kernel, budget=budget)), [rows(x) for x in xs]
+    np.testing.assert_allclose(np.vstack(in_turn(make(), xs, ys)), G, atol=1e-8)
+    np.testing.assert_allclose(np.vstack(replay(make(), xs, ys).estimates), G, atol=1e-8)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from oskaar.inputs.stores import MixedStore
 from oskaar.kernels import Scaled, nearness
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
+from oskaar.learners.columns import ColumnRidges
 from oskaar.learners.corrected import Corrected
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.experts import PastLabels, Ridges
@@ -65,6 +66,18 @@ MORE_LAMS = (0.05, 0.5, 2.0)
 SINCE_CHANGE = {"rough": [0.05], "ranks": [0.03]}
 """Lams of ridge regressions on the rows since the last change, with each of these kernels."""
 
+LAMS_OF_PARTS: dict[str, tuple[float, ...]] = {
+    "restarts": (0.5,),
+    "linear": (0.01, 1.0),
+    "rough": (0.5,),
+    "ranks": (0.05,),
+    "kernel": LAMS,
+}
+"""Of restarts and ridge regressions where rounds are made of parts."""
+
+COLUMN_LAMS = (0.01, 0.05, 0.3)
+"""Of regressions by column, on sparse rows of parts."""
+
 DIFFERENCES = ("kernel", "rough")
 """Kernels with which differences of labels are regressed too."""
 
@@ -77,14 +90,17 @@ NOT_JUDGED = ("smooth", "rough", "ranks", "differences", "mean", "since change")
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
 """Logarithms of prior weights: of restarts after the first, of ridge regressions, and of other experts."""
 
-EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 128
-"""Rows at which kernels are replaced by features; fewer with text, which takes longer to compare, and of parts."""
+EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 4096
+"""Rows at which kernels are replaced by features; fewer with text, which takes longer to compare; more of parts."""
 
 UNITS = 256
 """Units are taken at 4, 8, ... rows up to so many, and then when kernels are replaced; with text at all of them."""
 
-BUDGET, SMALLER = 512, 4
-"""Inputs in the dictionaries of kernels by then; so many times fewer for restarts of parts, and most with text."""
+BUDGET, BUDGET_PARTS = 512, 1024
+"""Inputs in the dictionaries of kernels by then."""
+
+SMALLER, SMALLER_PARTS = 4, 8
+"""So many times fewer in most of them with text, and in those of restarts of parts."""
 
 ALONE = 1024
 """Inputs of the only kernel there is, that of sparse rows of many columns or one's own."""
@@ -159,15 +175,16 @@ class Ensemble(OnlineLearner):
         self.eta = eta if eta is None else require_positive("eta", eta, "weights are exp(-eta loss)")
         self.false_alarms = rate_of_alarms(false_alarms)
         self._own = named_experts(experts, require_loss(loss))
-        self._budget = BUDGET if budget is None else require_whole("budget", budget, note=", the number of inputs")
+        most = BUDGET_PARTS if loss.parts else BUDGET
+        self._budget = most if budget is None else require_whole("budget", budget, note=", the number of inputs")
         self._alone = ALONE if budget is None else self._budget
-        self._exact = exact_rows(self._budget, EXACT_PARTS if loss.parts else EXACT)
+        self._exact = exact_rows(2 * self._budget, EXACT_PARTS) if loss.parts else exact_rows(self._budget, EXACT)
         self._last = self._exact if loss.parts or self._own is not None else REFITS * self._exact
         relearning = Relearning(loss, kernel is None, self._exact, self._last)
         super().__init__(loss, max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Corrected]:
-        kernels = {name: k for name, k in reading.relevant.items() if name != "ranks" or not self.loss.parts}
+        kernels = reading.relevant
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]
@@ -194,7 +211,7 @@ class Ensemble(OnlineLearner):
 
     def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
         """On features it is made of all rows at once, where rounds are rows and experts its own."""
-        if UNITS < kept.rows < self._exact and not isinstance(self._inputs.store, MixedStore):
+        if self._stays(kept.rows):
             return None
         reading = self._read_anew(kept)
         if reading is None:
@@ -209,6 +226,12 @@ class Ensemble(OnlineLearner):
         assert reading.targets is not None
         return Refit.of(inputs, estimator, block, reading.targets())
 
+    def _stays(self, rows: int) -> bool:
+        """Whether nothing is taken anew when there are so many rows."""
+        if isinstance(self._inputs.store, MixedStore):
+            return self.loss.parts and rows >= 2 * EXACT_MIXED
+        return UNITS < rows < self._exact
+
     def _selected(self, whole: Mixture | Corrected, experts: list[str]) -> SelectedMixture:
         """With a share for each group whose own answers are judged."""
         groups: dict[str, list[int]] = {}
@@ -220,19 +243,25 @@ class Ensemble(OnlineLearner):
     def _on_kernels(
         self, asked: list[Any], name: str, schema: Schema | None
     ) -> tuple[Inputs, Any, list[FeatureMap | None]]:
-        """While rows are few: inputs that keep them all, restarts with the first kernel, and no features."""
+        """While rows are few: inputs that keep them all, and restarts with the first kernel."""
         inputs = inputs_for(asked, [None] * len(asked), self.loss.parts, schema=schema)
-        ridge = name if len(asked) > 1 and not self.loss.parts else None
-        alone = ridge is not None or self.loss.parts or self._own is not None
-        numbers = None if alone else NUMBERS
+        if self.loss.parts:
+            first = Nystrom(asked[0], max(1, self._budget // SMALLER_PARTS), ridge=min(LAMS))
+            return inputs, self._restarts_of_parts(inputs, first), [None] * len(asked)
+        ridge = name if len(asked) > 1 else None
+        numbers = None if ridge is not None or self._own is not None else NUMBERS
         return inputs, KernelRestarts(inputs, list(LAMS), None, 1, ridge, numbers), [None] * len(asked)
+
+    def _restarts_of_parts(self, inputs: Inputs, first: FeatureMap) -> FeatureRestarts:
+        """Of few rounds, and on few features: most rounds have several rows."""
+        return FeatureRestarts(inputs, [first], list(LAMS_OF_PARTS["restarts"]), "geometric", None)
 
     def _on_features(self, asked: list[Any], reading: Reading) -> tuple[Inputs, Any, list[FeatureMap | None]]:
         """For ever: features for each kernel, and restarts on the last rows; where rounds are parts, on features."""
         maps = self._maps(asked, reading)
         if self.loss.parts:
             inputs = inputs_for([None] * len(maps), [*maps], True, any(m.renews for m in maps), reading.schema)
-            return inputs, FeatureRestarts(inputs, maps[:1], list(LAMS), "geometric", None), [*maps]
+            return inputs, self._restarts_of_parts(inputs, maps[0]), [*maps]
         inputs = inputs_for(asked[:1], [None], False, schema=reading.schema)
         return inputs, KernelRestarts(inputs, list(LAMS), WINDOW, 1, None, NUMBERS), [*maps]
 
@@ -244,7 +273,8 @@ class Ensemble(OnlineLearner):
         smaller = max(1, self._budget // SMALLER)
         sizes = dict.fromkeys(reading.kernels or ("kernel",), smaller if reading.mixed else self._budget)
         if self.loss.parts:
-            sizes |= {"smooth": smaller} if reading.kernels else {"kernel": max(1, self._budget // 2)}
+            sizes[next(iter(sizes))] = max(1, self._budget // SMALLER_PARTS)
+            sizes |= {"rough": max(1, self._budget // 2)} if "rough" in sizes else {}  # its lam is large
         elif not reading.kernels:
             sizes["kernel"] = self._alone
         if reading.mixed:
@@ -263,20 +293,21 @@ class Ensemble(OnlineLearner):
         """The experts that never restart."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
-        among_restarts = bool(restarts.names) or self.loss.parts
         linear = _linear(reading)
         if linear is not None and linear.dim <= MOST_COLUMNS:
             maps[1] = linear
-        parts, lams = self.loss.parts, [list(RIDGE_LAMS.get(name, MORE_LAMS)) for name in names]
+        parts, alone = self.loss.parts, len(names) == 1
+        if parts and alone and isinstance(maps[0], Nystrom):
+            maps[0] = Nystrom(maps[0].kernel, self._budget, ridge=min(LAMS))
+        lams = [list((LAMS_OF_PARTS if parts else RIDGE_LAMS).get(name, MORE_LAMS)) for name in names]
         ridges: list[Any] = [
-            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in DIFFERENCES, renewal, len(names) == 1)
+            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in DIFFERENCES, renewal, alone and not parts)
             for k, name in enumerate(names)
-            if k or not among_restarts
+            if k or not (restarts.names or (parts and not alone))
         ]
-        if parts and len(names) == 1 and isinstance(maps[0], Nystrom):
-            wider = Nystrom(maps[0].kernel, self._alone, ridge=min(LAMS))
-            return [Ridges(inputs, 0, wider, list(LAMS), names[0], False, False, renewal)]
-        return ridges if parts else [*ridges, PastLabels()]
+        if parts:
+            return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
+        return [*ridges, PastLabels()]
 
     def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:
         """Regressions that are born when a change is found."""

@@ -1,7 +1,7 @@
 r"""Experts that have seen every round and never restart, for a mixture (`learners.mixture`).
 
-- **Ridges**: ridge regression with a kernel or a feature map and each lam. It is KAAR without the factor lam / s,
-  which decoding ignores and the weights of a mixture do not. Where rounds are made of parts they are KAAR. With
+- **Ridges**: ridge regression with a kernel or a feature map and each lam. It is KAAR without its last penalty, on
+  the values at the rows to come: with a small lam it shrinks them much, and a mixture would not choose it. With
   `differences` also phi(y_{t-1}) + what ridge regression says of phi(y_t) - phi(y_{t-1}), for labels that move in
   steps. The estimate is linear in the labels, so that one solver has both, with targets (phi_1, lag_1, phi_2, lag_2,
   ...) by coordinate.
@@ -111,7 +111,7 @@ class Ridges(Always):
         else:
             rows = (self.features.each(compared.block.rows),)
         made = [solver.forecast_each(*rows) for solver in self.solvers]
-        return self._with_differences([M if self.labels else hedge * M for M, hedge in made], None)
+        return self._with_differences([M for M, _ in made], None)
 
     def observe(self, pending: PendingRidges, labels: Labels) -> PendingRidges:
         """The label of a round."""
@@ -196,7 +196,8 @@ class Ridges(Always):
         return np.stack([Phi, _before(self.last, Phi)], axis=2).reshape(len(Phi), -1)
 
     def _estimates(self, made: list[Any], Phi: Array | None) -> Array:
-        return self._with_differences([np.diagonal(f.R)[:, None] * f.E if self.labels else f.G for f in made], Phi)
+        found = [solver.unhedged(f) for solver, f in zip(self.solvers, made, strict=True)]
+        return self._with_differences(found, Phi)
 
     def _with_differences(self, found: list[Array], Phi: Array | None) -> Array:
         """What each solver says, and what that makes of differences."""

@@ -384,7 +384,7 @@ class FeatureRestarts(RestartsAtSomeRounds):
             for version, solver in solvers.items():
                 solver.commit(blocks[version])
         self.rounds = self.solvers[0][max(self.solvers[0])].rounds
-        if self.inputs.keep and self.inputs.n >= 2 * self.recent:
+        if self.inputs.keep and not self.inputs.compare and self.inputs.n >= 2 * self.recent:
             self.inputs.forget(self.inputs.n - self.recent)
         for which in range(len(self.maps)):
             self._renew(which, pending.block)

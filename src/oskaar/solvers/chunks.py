@@ -65,6 +65,19 @@ def in_turn(R: Array, past: Array, Phi: Array, ends: Any, lam: float, shifted: b
     return C, E, G
 
 
+def means(R: Array, E: Array, ends: Any = None) -> Array:
+    """M of the rounds that end at rows `ends` of E, or of one round; above its diagonal R may have anything.
+
+    >>> means(np.array([[2.0, 9.0], [1.0, 3.0]]), np.array([[1.0], [1.0]])).tolist()
+    [[2.0], [4.0]]
+    """
+    if len(E) == (1 if ends is None else len(ends)):
+        M: Array = np.diagonal(R)[:, None] * E
+        return M
+    rounds = [(0, len(E))] if ends is None else spans(ends)
+    return np.concatenate([np.tril(R[lo:hi, lo:hi]) @ E[lo:hi] for lo, hi in rounds])
+
+
 def _rows(R: Array, ends: Any, lam: float, shifted: bool) -> Solve:
     """Rounds of one row: one triangular solve for all of them."""
     R = np.asfortranarray(R)

@@ -32,7 +32,7 @@ from scipy.linalg.blas import dsyrk
 from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_growing, spans
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
-from oskaar.solvers.chunks import in_turn, target_of
+from oskaar.solvers.chunks import in_turn, means, target_of
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
@@ -111,6 +111,10 @@ class ExactSolver:
         return np.concatenate(
             [self._hedged(self._root(D[lo:hi, lo:hi], W[lo:hi]), M[lo:hi])[1] for lo, hi in spans(ends)]
         )
+
+    def unhedged(self, forecast: Forecast | Chunk) -> Array:
+        """W C (n, p): ridge regression, without KAAR's last penalty."""
+        return means(forecast.R, forecast.E, getattr(forecast, "ends", None))
 
     def update(self, forecast: Forecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""

@@ -33,7 +33,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
-from oskaar.solvers.chunks import in_turn, target_of
+from oskaar.solvers.chunks import in_turn, means, target_of
 from oskaar.solvers.pending_rows import ROOM, PendingRows, round_of_row
 from oskaar.solvers.qr_update import BLOCK, QRUpdate, bordered
 from oskaar.solvers.rounding import LEAST, require_rows
@@ -127,6 +127,12 @@ class FeatureSolver:
         U, W, M = self._past(Z)
         s = np.maximum(1.0 + np.einsum("ij,ij->i", U, U) - np.einsum("ij,ij->i", W, W), 1.0)
         return M, 1 / s[:, None]
+
+    def unhedged(self, forecast: FeatureForecast) -> Array:
+        """M of (2), (n, p): ridge regression, without KAAR's last penalty."""
+        if forecast.hedged is not None:
+            return self._past(forecast.Z)[2]
+        return means(forecast.R, forecast.E, forecast.ends)
 
     def update(self, forecast: FeatureForecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
