@@ -114,7 +114,7 @@ def synthetic():
 
 
 def generators(rounds=6000):
-    """River's generators with another concept from a third of the rounds on, beside its forest that detects changes."""
+    """River's generators with another concept from a third of the rounds on, beside its adaptive forest."""
     from river import forest
     from river.datasets import synth
 
