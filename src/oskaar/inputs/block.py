@@ -41,8 +41,12 @@ class Block:
         return not isinstance(self.rows, (Records, Columns))
 
     def holds(self, x: Array) -> bool:
-        """Whether an array is the only row, to the last bit."""
-        rows = self.rows
+        """Whether an array without names is the only row, to the last bit, and all that came."""
+        rows, raw = self.rows, self.raw
+        named = raw is not None and type(raw.names) is not range
+        named = named or self.names is not None or self.columns is not None
+        if named or type(rows) is not np.ndarray:
+            return False
         return x.dtype == rows.dtype and x.shape == rows.shape[1:] and bool(x.tobytes() == rows.tobytes())
 
     def numbers(self) -> Block:

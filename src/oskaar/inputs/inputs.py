@@ -53,8 +53,6 @@ class Inputs:
     """The rows as kernels on mapped rows see them; not part of the state."""
     _overs: dict[int, tuple[Kernel, Over]] = {}  # noqa: RUF012, never changed in place
     """Each of these kernels over them."""
-    _last: Block | None = None
-    """The last row that was an array of numbers, which mostly comes again with its label; not part of the state."""
 
     def __init__(
         self,
@@ -89,30 +87,30 @@ class Inputs:
         """How many columns sparse and dict rows have so far; None for others."""
         return self.store.width if isinstance(self.store, SparseStore) else None
 
-    def parse(self, x: Any) -> Block:
-        """One round's rows."""
+    def parse(self, x: Any, last: Block | None = None) -> Block:
+        """One round's rows; last: those of a round that was parsed before, which may be the same."""
         if type(self.store) is DenseStore and not self.parts:
-            rows = self._plain_row(x)
+            rows = self._plain_row(x, last)
             if rows is not None:
                 return rows
         return self._parse_round(self._rows_of(x))
 
-    def _plain_row(self, x: Any) -> Block | None:
+    def _plain_row(self, x: Any, last: Block | None = None) -> Block | None:
         """A row that is nothing but numbers, in an array or by name; None for all others."""
         schema, store = self.schema, self.store
         assert isinstance(store, DenseStore)
         if type(x) is list and set(map(type, x)) == {float}:
             x = np.array(x)
         if type(x) is np.ndarray:
-            last = self._last
+            if not (schema is None or schema.simple):
+                return None
             if last is not None and last.schema is schema and last.holds(x):
                 return last
-            if not store.fits(x) or not (schema is None or schema.simple):
+            if not store.fits(x):
                 return None
             rows = x[None].copy()
             raw = Columns.of_matrix(rows) if schema is not None and not schema.settled else None
-            self._last = Block(rows, 1, None, raw, schema)
-            return self._last
+            return Block(rows, 1, None, raw, schema)
         numbers = schema.numbers(x) if type(x) is dict and schema is not None and schema.settled else None
         return None if numbers is None else Block(numbers, 1, schema=schema)
 
@@ -380,7 +378,7 @@ class Inputs:
         return DenseStore(matrix_of([first]).shape[1])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_kept", "_overs", "_last")}
+        return {name: value for name, value in vars(self).items() if name not in ("_kept", "_overs")}
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""

@@ -197,7 +197,8 @@ class OnlineLearner(Confidence, Predictor):
     @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn that the truth for x was y."""
-        self._learn_round(self._inputs.parse(x), self.loss.check(y))
+        answered = None if self._memo is None else self._memo[1]
+        self._learn_round(self._inputs.parse(x, answered), self.loss.check(y))
 
     @exclusive
     def estimate(self, x: Any) -> Array:
