@@ -16,7 +16,7 @@ from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.corrected import Corrected
 from oskaar.learners.experts import PastLabels, Ridges
 from oskaar.learners.mixture import Mixture, Weights
-from oskaar.learners.restarts import KernelRestarts
+from oskaar.learners.restarts import GeometricKernelRestarts
 from oskaar.learners.selection import Selection, _rounded
 from oskaar.learners.since_change import SinceChange
 from oskaar.learners.stacking import Stacking
@@ -479,7 +479,7 @@ class Changing(Ensemble):
 
     def _assemble(self, reading):
         inputs = Inputs(kernels.Gaussian() + 1.0)
-        restarts = KernelRestarts(inputs, [0.5])
+        restarts = GeometricKernelRestarts(inputs, [0.5], None, False)
         ridges = Ridges(inputs, 0, None, [0.1], "kernel", True, True, None, True)
         since = SinceChange(inputs, features.LinearMap(), [0.1, 2.0], "linear", 10**9)
         weights = Weights(0.5, 1, True, -4.0, [-1.0] + [-3.0] * 5)
@@ -496,15 +496,15 @@ def changing(T, at, seed=0, columns=1):
 
 def test_regressions_since_a_change_are_their_definition():
     """They sleep until a change is found, then learn what comes; in chunks, in turn and after a resumption."""
-    X, ys = changing(132, 98, columns=4)
-    loss, ends = losses.ZeroOne(2), list(range(1, 133))
+    X, ys = changing(156, 115, columns=4)
+    loss, ends = losses.ZeroOne(2), list(range(1, 157))
     K = naive.gram(lambda x, y: naive.gaussian(x, y) + 1, X, X)
     straight = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
-    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.1,)}
+    asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.1,), "lives": naive.lives("geometric")}
     since = (0.01, [(straight, 0.1), (straight, 2.0)])
     G, _, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.5,), since=since, **asked)
     (born,) = {int(np.flatnonzero([s[k] > 0 for s in shares])[0]) for k in (-2, -1)}
-    assert born == 120
+    assert born == 144
     whole = Changing(loss, kernels.Linear(), false_alarms=0.01)
     np.testing.assert_allclose(replay(whole, X, ys).estimates, G, atol=1e-8)
     assert whole._mixture.experts[-1].births == 1
@@ -558,7 +558,7 @@ def test_regressions_since_a_change_are_born_anew():
             assert since.ridges.rows == 0
             np.testing.assert_array_equal(mixture.weights.expert_gains[-2:], 0.0)
         learner.learn_one(x, y)
-    assert [change.detected for change in learner.change_points()] == [128, 248]
+    assert [change.detected for change in learner.change_points()] == [128, 247]
     assert born == [144, 264]
     assert since.ridges.rows == 340 - 264
     assert since.lives == 2
