@@ -1,6 +1,7 @@
 r"""Ensemble: restarts and experts that never restart in one mixture, then chosen among by the task's own loss.
 
-    g_t = sum_e p_t(e) g_e(x_t)        over restarts of KAAR, ridge regressions, differences, the last label, the mean
+    g_t = sum_e p_t(e) g_e(x_t)        over restarts of KAAR, ridge regressions on all rows and on those since the
+                                       last change, differences, the last label, the mean
 
 The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
 logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.neighbours` corrects

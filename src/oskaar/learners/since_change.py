@@ -125,7 +125,10 @@ class SinceChange:
         return new
 
     def continued(self, others: list[Any], rounds: int) -> SinceChange:
-        """After so many rounds, with what one of the others knows that has the same name and reads rows alike."""
+        """After so many rounds, with what one of the others knows that has the same name and reads rows alike.
+
+        Where rows are read in another way now, they begin anew at the next births, if there was a change.
+        """
         new = copy.copy(self)
         new.rounds = rounds
         for other in others:
