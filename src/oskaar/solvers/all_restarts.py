@@ -28,7 +28,7 @@ A round of n rows is learned with targets 0 first. Then, with F the columns of i
 
     g_{s:t}(x_t) = -lam sum_{j>=s} q_j F_j C_j^T   (n, p),   and then C_j <- C_j + F_j h      (8)
 
-Equivalent to tests/naive_salami.py::kaar for each s, which solves (1) whole.
+Equivalent to tests/naive.py::kaar for each s, which solves (1) whole.
 """
 
 from __future__ import annotations
