@@ -454,8 +454,9 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: ridge regressions with the kernels after the first, or with the only one. Else
-    with each, the label before plus what a ridge regression with the rough kernel says of the differences, the label
-    before, and the mean.
+    with each, the label before plus what a ridge regression with the rough kernel says of the differences, with four
+    kernels ridge regressions with the linear one and on three times the three labels before, the label before, and
+    the mean.
     lams: those of each kernel, or the same for all.
     columns: rows for regressions by column, where rounds are made of parts.
     """
@@ -475,6 +476,10 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
         *(("differences", -3.0, before[now] + step) for step in steps),
         *((name, -1.0, g) for k, name, g in found if k > stepped),
     ]
+    if len(Ks) == 4:
+        padded = np.vstack([np.zeros((3, Phi.shape[1])), Phi])
+        lags = np.hstack([padded[3 - i : len(padded) - i] for i in (1, 2, 3)])
+        found += [("lags", -1.0, ridge(Ks[1] + 9 * lags @ lags.T, Phi, past, now, lam)) for lam in (0.03, 1.0)]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
     return [*found, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 
@@ -689,8 +694,8 @@ def ensemble(
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
         kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
         Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
-        asked = {"lams": (0.05, 0.5), "later": -4.0, "ridges": Ks, "window": early, **settings}
-        lams_of_each = [(0.05, 0.5), (0.01, 1.0), (0.01, 0.5), (0.03,)]
+        asked = {"lams": (0.1,), "later": -4.0, "ridges": Ks, "window": early, **settings}
+        lams_of_each = [(0.1,), (0.01, 1.0), (0.01, 0.5), (0.03,)]
         asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
         if not alone and not parts and settings.get("ridges", Ks) is not None:
             asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]

@@ -143,7 +143,7 @@ def test_groups_that_stand_as_scores(loss, rng):
     assert np.abs(G - without).max() > 0.01
     K = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
     asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0, "scored": scores_of(loss)}
-    G, _, _ = naive.mixture_with_experts([K], Phi, ends, (0.05, 0.5), judge_of(loss, ys), **asked)
+    G, _, _ = naive.mixture_with_experts([K], Phi, ends, (0.1,), judge_of(loss, ys), **asked)
     given_ = replay(Ensemble(loss, kernels.Linear() + 1.0), X, ys)
     np.testing.assert_allclose(given_.estimates, G, atol=1e-8)
 
@@ -386,7 +386,7 @@ def test_sparse_rows_have_no_scales(rng):
     X, ys = rng.normal(size=(14, 3)), rng.integers(3, size=14).tolist()
     Phi, K = losses.ZeroOne(3).embed_many(ys), naive.gram(lambda x, y: naive.cosine(x, y) + 1, X, X)
     asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0}
-    G, _, _ = naive.mixture_with_experts([K], Phi, one_each(X), (0.05, 0.5), judge_of(losses.ZeroOne(3), ys), **asked)
+    G, _, _ = naive.mixture_with_experts([K], Phi, one_each(X), (0.1,), judge_of(losses.ZeroOne(3), ys), **asked)
     silent = Ensemble(losses.ZeroOne(3))
     np.testing.assert_allclose(replay(silent, csr_array(X), ys).estimates, G, atol=1e-8)
     assert silent._relearning.underway is None
@@ -462,20 +462,20 @@ def test_what_the_bound_is(rng):
 def test_a_lam_or_an_eta_is_the_paper_on_one_kernel(settings_, rng):
     X, ys = 4.0 + 9.0 * rng.normal(size=(14, 2)), rng.integers(3, size=14).tolist()
     Phi = losses.ZeroOne(3).embed_many(ys)
-    G, _, _ = naive.ensemble(X, Phi, one_each(X), ridges=None, later=0.0, scaled=False, neighbours=False)
+    asked = {"ridges": None, "later": 0.0, "scaled": False, "neighbours": False, "lams": (0.05, 0.5)}
+    G, _, _ = naive.ensemble(X, Phi, one_each(X), **asked)
     learner = SALAMI(losses.ZeroOne(3), **settings_)
     np.testing.assert_allclose(replay(learner, X, ys).estimates, G, atol=1e-8)
     assert learner.expert_weights().shape == (1, 2)
     assert learner.expert_weights().sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("settings_", [{}])
-def test_changes_are_those_of_the_restarts(settings_, rng):
+def test_changes_are_those_of_the_restarts(rng):
     """Other experts and the rate decide what is answered, not the change points."""
     X = 10.0 * rng.normal(size=(170, 2))
     ys = [int((x[0] > 0) ^ (t >= 120)) for t, x in enumerate(X)]
-    ours = Ensemble(losses.ZeroOne(2), **settings_, false_alarms=0.01)
-    paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:128])[0], **settings_, false_alarms=0.01)
+    ours = Ensemble(losses.ZeroOne(2), false_alarms=0.01)
+    paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:128])[0], 0.1, false_alarms=0.01)
     for each in (ours, paper):
         each.partial_fit(X, ys)
     np.testing.assert_allclose(ours.change_points(), paper.change_points(), atol=1e-7)  # and the evidence
@@ -483,7 +483,7 @@ def test_changes_are_those_of_the_restarts(settings_, rng):
     np.testing.assert_array_equal(ours.restart_weights()[0], paper.restart_weights()[0])
     assert ours.restart_weights()[1].sum() == pytest.approx(1)
     assert ours.surrogate_loss != paper.surrogate_loss
-    in_turn = Ensemble(losses.ZeroOne(2), **settings_, false_alarms=0.01)
+    in_turn = Ensemble(losses.ZeroOne(2), false_alarms=0.01)
     in_turn.learn_many(X, ys)
     assert [c[:2] for c in in_turn.change_points()] == [c[:2] for c in ours.change_points()]
 

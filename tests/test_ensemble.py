@@ -16,6 +16,7 @@ from oskaar.learners.change_points import ChangeDetector
 from oskaar.learners.corrected import Corrected
 from oskaar.learners.experts import PastLabels, Ridges
 from oskaar.learners.mixture import Mixture, Weights
+from oskaar.learners.refit import RefitRegressions
 from oskaar.learners.restarts import GeometricKernelRestarts
 from oskaar.learners.selection import Selection, _rounded
 from oskaar.learners.since_change import SinceChange
@@ -179,6 +180,40 @@ def test_experts_are_their_definition(mapped, chunks, rng):
     assert experts[-1].rounds == 20
 
 
+@pytest.mark.parametrize("chunks", [[20], [1] * 20, [2, 1, 8, 9]], ids=["one", "in turn", "some"])
+def test_lags_are_features_of_their_definition(chunks, rng):
+    """Beside a map of rows, in chunks and in turn, many rows at once from the present state, and in a refit."""
+    X, Phi = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    Phi[:7, 1] = 0.0
+    straight = naive.gram(lambda x, y: naive.linear(x, y) + 1, X, X)
+    inputs = Inputs(None, keep=False)
+    ridges = Ridges(inputs, 0, features.LinearMap(2), [0.03, 1.0], "a", True, False, lags=3)
+    whole = RefitRegressions.of(ridges, X[:-1], Phi[:-1])
+    while whole.left:
+        whole = whole.advanced()
+    lo = 0
+    for n in chunks:
+        block, _ = inputs.parse_many(X[lo : lo + n])
+        labels = Targets(Phi[lo : lo + n, : 1 if lo + n <= 7 else 2], np.arange(1, n + 1))
+        state = pickle.dumps(ridges)
+        first = ridges.forecast(Compared(inputs, block.part(0, 1)), None, None)
+        told = ridges.forecast(Compared(inputs, block), None, labels)
+        each = ridges.each(Compared(inputs, block), None)
+        assert pickle.dumps(ridges) == state
+        expected = [naive.static_experts([straight] * 4, Phi, t, t + 1, (0.1,)) for t in range(lo, lo + n)]
+        expected = np.array([[g for name, _, g in of_round if name == "lags"] for of_round in expected])[:, :, 0]
+        p = told.estimates.shape[2]
+        np.testing.assert_allclose(told.estimates, expected.swapaxes(0, 1)[..., :p], atol=1e-9)
+        for found in (first.estimates[:, 0], each[:, 0]):
+            np.testing.assert_allclose(found, expected[0][:, : found.shape[1]], atol=1e-9)
+        if lo + n == 20:
+            fitted = whole.learned().each(Compared(inputs, block.part(n - 1, n)), None)
+            np.testing.assert_allclose(fitted[:, 0], expected[-1], atol=1e-9)
+        ridges.commit(ridges.observe(first, labels) if n == 1 else told)
+        lo += n
+    assert ridges.growth(100) > 0
+
+
 def test_experts_of_rounds_of_parts(rng):
     """Ridge regressions, whose rows of a round are predicted together; no label is the last."""
     X, Phi, ends = rng.normal(size=(11, 2)), rng.normal(size=(11, 3)), [2, 3, 7, 11]
@@ -201,15 +236,16 @@ def test_names_of_experts():
     """Kernels by their names once there are four; the weights of all add up to 1."""
     X, ys = stream(6)
     learner = Ensemble(losses.ZeroOne(3))
-    restarts = ["restarts, lam 0.05", "restarts, lam 0.5"]
+    restarts = ["restarts, lam 0.1"]
     few = [f"ridge, kernel, lam {lam}" for lam in ("0.05", "0.5", "1", "2")]
     differences = [f"differences, kernel, lam {lam}" for lam in ("0.05", "0.5", "1", "2")]
     assert list(learner.expert_weights()) == [*restarts, *few, *differences, "the last label", "the mean"]
     learner.partial_fit(X, ys)
-    lams = {"smooth": ("0.05", "0.5"), "linear": ("0.01", "1"), "rough": ("0.01", "0.5")}
+    lams = {"smooth": ("0.1",), "linear": ("0.01", "1"), "rough": ("0.01", "0.5")}
     names = [f"ridge, {k}, lam {lam}" for k in lams for lam in lams[k]]
     names += [f"differences, rough, lam {lam}" for lam in lams["rough"]]
-    names += ["ridge, ranks, lam 0.03", "the last label", "the mean"]
+    names += ["ridge, ranks, lam 0.03", "ridge, autoregression, lam 0.03", "ridge, autoregression, lam 1"]
+    names += ["the last label", "the mean"]
     names += ["since the last change, rough, lam 0.05", "since the last change, ranks, lam 0.03"]
     assert list(learner.expert_weights()) == [*restarts, *names]
     assert sum(learner.expert_weights().values()) == pytest.approx(1)
@@ -228,7 +264,7 @@ def test_groups_answer_with_what_was_known():
         return float(known == 0 or int(known > 15 and g[1] > g[0] + 1e-8) != ys[t])
 
     asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0)}
-    G, _, _ = naive.mixture_with_experts([K], np.eye(2)[ys], list(range(1, 21)), (0.05, 0.5), judge, **asked)
+    G, _, _ = naive.mixture_with_experts([K], np.eye(2)[ys], list(range(1, 21)), (0.1,), judge, **asked)
     result = replay(Ensemble(losses.ZeroOne(), kernels.Linear()), X, ys)
     for t, g in enumerate(result.estimates):
         np.testing.assert_allclose(g[: 1 + (t > 15)], G[t, : 1 + (t > 15)], atol=1e-8)
@@ -246,7 +282,7 @@ def test_a_rate_and_selection_do_what_they_say(eta, selection, rng):
     judge = (lambda t, g, known: loss(loss.decode(_rounded(g)), ys[t])) if selection else None
     asked = {"later": -4.0, "ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), **rate}
     ends = list(range(1, 21))
-    G, weights, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.05, 0.5), judge, **asked)
+    G, weights, shares = naive.mixture_with_experts([K], loss.embed_many(ys), ends, (0.1,), judge, **asked)
     np.testing.assert_allclose(replay(learner, X[:-1], ys[:-1]).estimates, G[:-1], atol=1e-9)
     np.testing.assert_allclose(learner.estimate(X[-1]), G[-1], atol=1e-9)
     expected = [*weights[-1].sum(axis=0), *shares[-1]]
@@ -278,13 +314,13 @@ def test_experts_of_ones_own(rng):
         np.testing.assert_allclose(result.estimates[t], G, atol=1e-9)
         shares = list(slow.expert_weights().values())
         E = [naive.projected(alone[name].estimate(x)[None])[0] for name in OWN]
-        np.testing.assert_allclose(shares[2:], _own_shares(gains, slow), atol=1e-9)
+        np.testing.assert_allclose(shares[1:], _own_shares(gains, slow), atol=1e-9)
         mean = _restarts_mean(slow, x)
-        np.testing.assert_allclose(G, sum(shares[:2]) * mean + np.dot(shares[2:], E), atol=1e-9)
+        np.testing.assert_allclose(G, shares[0] * mean + np.dot(shares[1:], E), atol=1e-9)
         gains += ((Phi[t] - G) ** 2).sum() - ((Phi[t] - np.array(E)) ** 2).sum(axis=1)
         for learner in (slow, *alone.values()):
             learner.learn_one(x, y)
-    assert list(slow.expert_weights())[2:] == list(OWN)
+    assert list(slow.expert_weights())[1:] == list(OWN)
     assert sum(slow.expert_weights().values()) == pytest.approx(1)
     again = oskaar.from_bytes(slow.to_bytes())
     np.testing.assert_array_equal(again.estimate(X[0]), slow.estimate(X[0]))
@@ -309,7 +345,7 @@ def test_experts_are_refused_where_they_do_not_fit():
     with pytest.raises(TypeError, match="learners or estimators"):
         Ensemble(losses.ZeroOne(2), experts=[1.0])
     twice = Ensemble(LOSS, experts=[OSKAAR(LOSS), OSKAAR(LOSS, lam=2.0)])
-    assert list(twice.expert_weights())[2:] == ["OSKAAR 1", "OSKAAR 2"]
+    assert list(twice.expert_weights())[1:] == ["OSKAAR 1", "OSKAAR 2"]
 
 
 class LastSeen:
@@ -347,7 +383,7 @@ def test_an_estimator_of_ones_own(rng):
     given_ = LastSeen()
     learner = Ensemble(LOSS, KERNELS[0], [given_])
     result = replay(learner, X, ys)
-    assert list(learner.expert_weights())[2:] == ["LastSeen"]
+    assert list(learner.expert_weights())[1:] == ["LastSeen"]
     assert (given_.last == 0).all()
     np.testing.assert_array_equal(learner._mixture.experts[0].expert.last, LOSS.embed_many(ys[-1:]))
     learner.reset()
@@ -407,7 +443,7 @@ def test_a_round_that_fails_while_groups_are_judged_leaves_no_trace(budget, monk
 def test_experts_are_counted(settings_):
     """`cost` has it, the promise of growth has it, and four kernels are foreseen when the fourth row comes."""
     X, ys = stream(40)
-    learner, alone = Ensemble(losses.ZeroOne(3), **settings_), SALAMI(losses.ZeroOne(3), **settings_)
+    learner, alone = Ensemble(losses.ZeroOne(3), **settings_), SALAMI(losses.ZeroOne(3), lam=0.1, **settings_)
     for each in (learner, alone):
         each.partial_fit(X[:30], ys[:30])
     assert learner.cost().bytes > alone.cost().bytes
@@ -461,9 +497,9 @@ def test_the_certificate_without_selection(eta, rng):
         certificate = learner.certificate()
         assert certificate.surrogate_loss <= certificate.surrogate_bound
     T, weights = 60, learner._mixture.weights
-    mass = 2 * (1 + (T - 1) * np.exp(-4.0)) + np.exp(weights.priors).sum()
-    paper = SALAMI(losses.ZeroOne(21), kernels.standardised_kernels(X[:32])[0], eta=eta).fit(X, ys).certificate()
-    gap = (np.log(mass) - np.log(2 * T)) / eta
+    mass = 1 + (T - 1) * np.exp(-4.0) + np.exp(weights.priors).sum()
+    paper = SALAMI(losses.ZeroOne(21), kernels.standardised_kernels(X[:32])[0], 0.1, eta=eta).fit(X, ys).certificate()
+    gap = (np.log(mass) - np.log(T)) / eta
     behind = learner._behind
     assert certificate.surrogate_bound == pytest.approx(paper.surrogate_bound + gap + behind, rel=1e-9)
     for asked in ({"eta": eta}, {"selection": False, "neighbours": False, "eta": eta}, {"selection": False}):

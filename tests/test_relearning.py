@@ -232,8 +232,9 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.left))
         learner.learn_one(x, y)
-    pieces = 1 + 2 * 2 * 3 + (2 + 1 + 2 * 3) + (1 + 2 * 3) + (2 + 1 + 2 * 3) + (2 + 1 + 3)  # restarts; ridges
-    assert done == [(0, pieces), (0, pieces // 2), (32, 0), (32, 0)]
+    restarts, mapped, linear = 1 + 2 * 3, 2 + 1, 1
+    pieces = restarts + 3 * mapped + 2 * linear + 3 * (1 + 2 + 2 + 1 + 2)  # and a factor for each lam
+    assert done == [(0, pieces), (0, pieces // 2 + 1), (32, 0), (32, 0)]  # a factor counts as three
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
 

@@ -1,7 +1,7 @@
 r"""Ensemble: restarts and experts that never restart in one mixture, then chosen among by the task's own loss.
 
     g_t = sum_e p_t(e) g_e(x_t)        over restarts of KAAR, ridge regressions on all rows and on those since the
-                                       last change, differences, the last label, the mean
+                                       last change, an autoregression, differences, the last label, the mean
 
 The weights are those of SALAMI (`learners.mixture`), and so is the proof: the regret to any expert is at most the
 logarithm of the sum of the prior weights over that of the expert, divided by eta. Then `learners.neighbours` corrects
@@ -49,7 +49,7 @@ from oskaar.requirements import require_bool, require_whole
 from oskaar.saved import saved
 from oskaar.schema import Schema
 
-LAMS = (0.05, 0.5)
+LAMS = (0.1,)
 """Of restarts."""
 
 RIDGE_LAMS: dict[str, tuple[float, ...]] = {
@@ -58,6 +58,7 @@ RIDGE_LAMS: dict[str, tuple[float, ...]] = {
     "rough": (0.01, 0.5),
     "ranks": (0.03,),
     "kernel": (0.05, 0.5, 1.0, 2.0),
+    "autoregression": (0.03, 1.0),
 }
 """Of ridge regressions with each kernel, where they are not the next ones. "kernel" is the only one there is."""
 
@@ -72,7 +73,7 @@ LAMS_OF_PARTS: dict[str, tuple[float, ...]] = {
     "linear": (0.01, 1.0),
     "rough": (0.5,),
     "ranks": (0.05,),
-    "kernel": LAMS,
+    "kernel": (0.05, 0.5),
 }
 """Of restarts and ridge regressions where rounds are made of parts."""
 
@@ -85,7 +86,10 @@ DIFFERENCES = ("kernel", "rough")
 ETA = 0.5
 """The rate over the mean loss so far."""
 
-NOT_JUDGED = ("smooth", "rough", "ranks", "differences", "mean", "since change")
+LAGS, MOST_LAGGED = 3, 64
+"""Labels that an autoregression has among its features, where rows have at most so many columns."""
+
+NOT_JUDGED = ("autoregression", "smooth", "rough", "ranks", "differences", "mean", "since change")
 """Groups of experts that the selection does not judge on their own: the regression on all experts has them."""
 
 LATER, RIDGE, OTHER = -4.0, -1.0, -3.0
@@ -149,7 +153,7 @@ class Ensemble(OnlineLearner):
     >>> learner.predict_one([0.0])
     'b'
     >>> list(learner.expert_weights())[:2]
-    ['restarts, lam 0.05', 'restarts, lam 0.5']
+    ['restarts, lam 0.1', 'ridge, smooth, lam 0.1']
     """
 
     _estimator: Mixture | SelectedMixture | Corrected
@@ -308,6 +312,9 @@ class Ensemble(OnlineLearner):
         ]
         if parts:
             return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
+        if linear is not None and linear.dim <= MOST_LAGGED:
+            lams = list(RIDGE_LAMS["autoregression"])
+            ridges.append(Ridges(inputs, 1, linear, lams, "autoregression", True, False, lags=LAGS))
         return [*ridges, PastLabels()]
 
     def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:

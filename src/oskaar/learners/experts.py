@@ -4,7 +4,8 @@ r"""Experts that have seen every round and never restart, for a mixture (`learne
   the values at the rows to come: with a small lam it shrinks them much, and a mixture would not choose it. With
   `differences` also phi(y_{t-1}) + what ridge regression says of phi(y_t) - phi(y_{t-1}), for labels that move in
   steps. The estimate is linear in the labels, so that one solver has both, with targets (phi_1, lag_1, phi_2, lag_2,
-  ...) by coordinate.
+  ...) by coordinate. With `lags` the last labels are features too, an autoregression with exogenous inputs (ARX,
+  Ljung 1999): z_t = (z(x_t), 3 phi(y_{t-1}), 3 phi(y_{t-2}), ...), by coordinate, so that new ones come last.
 - **PastLabels**: the last label, and the mean of all labels, whatever x is.
 
 `forecast` changes nothing; `observe` takes the label of a round, `commit` learns.
@@ -31,6 +32,9 @@ from oskaar.solvers.kaar_features import FeatureSolver
 
 UNLIMITED = 2**31
 """Rows of a chunk, for experts that set no limit."""
+
+LAG_SCALE, LAGGED = 3.0, 32
+"""Labels among the features count so many times, and have at most so many coordinates, the first."""
 
 
 class Always:
@@ -67,6 +71,8 @@ class Ridges(Always):
     renewal: when there are so many rows, and twice as many, and so on, a dictionary that is full is cut to its first
         half, and takes up recent inputs in the place of the others.
     by_lam: whether each lam is a group by itself.
+    lags: so many labels before a round are features of it, where there is a map, which is full from the first row on;
+        without differences.
     """
 
     def __init__(
@@ -80,8 +86,9 @@ class Ridges(Always):
         differences: bool,
         renewal: int | None = None,
         by_lam: bool = False,
+        lags: int = 0,
     ) -> None:
-        self.inputs, self.features, self.labels = inputs, features, labels
+        self.inputs, self.features, self.labels, self.lags = inputs, features, labels, lags
         self.kernel = kernel if features is None else 0
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
@@ -92,11 +99,11 @@ class Ridges(Always):
         if self.differences:
             self.names += [f"differences, {name}, lam {lam:g}" for lam in lams]
             self.groups += ["differences" for _ in lams]
-        self.last = np.zeros((1, 0))
+        self.last = np.zeros((max(1, lags), 0))
 
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingRidges:
         """One round, or several whose labels are known, each after the labels of those before it."""
-        rows, after = self._rows(compared)
+        rows, after = self._rows(compared, self.last if labels is None else _before(self.last, labels.Phi))
         if labels is None:
             made = [solver.forecast(*rows) for solver in self.solvers]
             return PendingRidges(self._estimates(made, None), made, after, None, chunk=False)
@@ -109,7 +116,8 @@ class Ridges(Always):
         if self.features is None:
             rows: tuple[Array, ...] = compared.against(self.kernel), compared.diagonal(self.kernel)
         else:
-            rows = (self.features.each(compared.block.rows),)
+            Z = self.features.each(compared.block.rows)
+            rows = (np.concatenate([self.with_lags(z[None], self.last) for z in Z]) if self.lags else Z,)
         made = [solver.forecast_each(*rows) for solver in self.solvers]
         return self._with_differences([M for M, _ in made], None)
 
@@ -128,8 +136,8 @@ class Ridges(Always):
             else:
                 solver.update(forecast, targets)
         self.features = pending.features
-        if self.differences:
-            self.last = pending.targets[-1:]
+        if self.differences or self.lags:
+            self.last = followed(self.last, pending.targets)[-len(self.last) :]
         self.rows += len(pending.targets)
         if self.renewal is not None and self.rows >= self.renewal:
             self._renew(self.renewal)
@@ -138,9 +146,17 @@ class Ridges(Always):
         """The same regressions when the rounds so far had these targets."""
         new = copy.copy(self)
         new.features, new.solvers, new.rows = features, solvers, len(targets)
-        if new.differences:
-            new.last = targets[-1:, ::2]
+        if new.differences or new.lags:
+            new.last = followed(self.last, targets[:, :: 1 + new.differences])[-len(self.last) :]
         return new
+
+    def with_lags(self, Z: Array, before: Array) -> Array:
+        """Features Z of rows, and the labels before each of them: the last ones that came before the last row."""
+        if not self.lags:
+            return Z
+        before = LAG_SCALE * before[1 - len(Z) - self.lags :, :LAGGED]
+        lagged = [before[self.lags - i : len(before) + 1 - i] for i in range(1, self.lags + 1)]
+        return np.concatenate([Z, np.stack(lagged, axis=2).reshape(len(Z), -1)], axis=1)
 
     @property
     def room(self) -> int:
@@ -161,8 +177,8 @@ class Ridges(Always):
         """An upper bound of the memory that so many more rows take."""
         if self.features is None:
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
-        full, dim = self.features.full, int(self.solvers[0].dim)
-        D = dim if full else dim + rows
+        full, dim = self.features.full and not self.lags, int(self.solvers[0].dim)
+        D = dim if full else dim + (self.lags * LAGGED or rows)
         more = 8 * 3 * (D * D - dim * dim) + self.features.growth(rows)
         return sum(int(s.growth(rows, full)) for s in self.solvers) + more
 
@@ -176,18 +192,19 @@ class Ridges(Always):
         """Refuse regressions from a file that have not seen the rows there are."""
         state.require(self.inputs is inputs, "the regressions must have the learner's inputs")
         state.require(self.kernel in range(len(inputs.kernels)), "a kernel of the inputs")
-        state.require(isinstance(self.last, np.ndarray) and self.last.shape[0] == 1, "the last label is one row")
+        most = max(1, state.require_count(self.lags, "lags"))
+        state.require(isinstance(self.last, np.ndarray) and self.last.shape[0] == most, "the last label is one row")
         for solver in self.solvers:
             state.require_kind(solver, ExactSolver if self.features is None else FeatureSolver, "a solver")
             known = solver.factor.n == inputs.n if self.features is None else solver.rounds == rounds
             state.require(known, "each regression must have as many rows as there are")
 
-    def _rows(self, compared: Compared) -> tuple[tuple[Array, ...], FeatureMap | None]:
-        """What the solvers have to know of rows to come, and the map that has seen them."""
+    def _rows(self, compared: Compared, before: Array) -> tuple[tuple[Array, ...], FeatureMap | None]:
+        """What the solvers have to know of rows to come, after these labels, and the map that has seen them."""
         if self.features is None:
             return (compared.against(self.kernel), compared.corner(self.kernel)), None
         Z, after = self.features.seen(compared.block.rows)
-        return (Z,), after
+        return (self.with_lags(Z, before),), after
 
     def targets(self, Phi: Array) -> Array:
         """phi, or phi beside the phi before it, coordinate by coordinate, so that new ones come last."""
@@ -273,4 +290,9 @@ class PastLabels(Always):
 
 def _before(last: Array, Phi: Array) -> Array:
     """The phi before each of some rounds."""
-    return np.concatenate([fit_columns(last, Phi.shape[1]), Phi[:-1]])
+    return followed(last, Phi)[:-1]
+
+
+def followed(last: Array, Phi: Array) -> Array:
+    """The last labels, and these."""
+    return np.concatenate([fit_columns(last, Phi.shape[1]), Phi])

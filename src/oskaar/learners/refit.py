@@ -29,7 +29,7 @@ from oskaar.arrays import Array, Rows
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import gram
-from oskaar.learners.experts import PastLabels, Ridges
+from oskaar.learners.experts import PastLabels, Ridges, followed
 from oskaar.learners.mixture import Carried, Mixture
 from oskaar.learners.restarts import KernelRestarts
 from oskaar.learners.since_change import SinceChange
@@ -104,7 +104,8 @@ class RefitRegressions:
     def _with_sums(self) -> RefitRegressions:
         """With the sums over the next rows, of Z^T Z the upper triangle."""
         here = slice(self.summed, min(self.summed + self._together, count(self.rows)))
-        Z = self.features(pick(self.rows, here))
+        before = followed(self.ridges.last, self.targets[: here.stop - 1])
+        Z = self.ridges.with_lags(self.features(pick(self.rows, here)), before)
         ZZ, ZT = (dsyrk(1.0, Z.T, 1.0, self.ZZ) if here.start else dsyrk(1.0, Z.T)), Z.T @ self.targets[here]
         return replace(self, ZZ=ZZ, ZT=self.ZT + ZT if here.start else ZT, summed=here.stop)
 
