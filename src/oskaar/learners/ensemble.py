@@ -313,8 +313,8 @@ class Ensemble(OnlineLearner):
         if parts:
             return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
         if linear is not None and linear.dim <= MOST_LAGGED:
-            lams = list(RIDGE_LAMS["autoregression"])
-            ridges.append(Ridges(inputs, 1, linear, lams, "autoregression", True, False, lags=LAGS))
+            name = "autoregression"
+            ridges.append(Ridges(inputs, 1, linear, list(RIDGE_LAMS[name]), name, True, False, lags=LAGS))
         return [*ridges, PastLabels()]
 
     def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:
