@@ -224,17 +224,20 @@ def test_rows_are_learned_again_some_at_each_round(slowly):
 
 
 def test_a_refit_is_done_some_at_each_round(slowly):
-    """Half of it in each of two rounds, which are half of the time; then the rows that have come meanwhile."""
+    """Dictionaries and sums until it is closed with the rows that came meanwhile; then factors, and the last rows."""
     X, ys, _ = slowly
-    learner, done = Ensemble(LOSS, budget=16), []
-    learner.partial_fit(X[:32], ys[:32])
-    for x, y in zip(X[32:36], ys[32:36]):
+    X, ys = np.concatenate([X] * 2), ys * 2
+    learner, done = Ensemble(LOSS, budget=32), []
+    learner.partial_fit(X[:64], ys[:64])
+    for x, y in zip(X[64:72], ys[64:72]):
         underway = learner._relearning.underway
-        done.append((underway.learned, underway.refit.left))
+        done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
-    restarts, mapped, linear = 1 + 2 * 3, 2 + 1, 1
-    pieces = restarts + 3 * mapped + 2 * linear + 3 * (1 + 2 + 2 + 1 + 2)  # and a factor for each lam
-    assert done == [(0, pieces), (0, pieces // 2 + 1), (32, 0), (32, 0)]  # a factor counts as three
+    dictionary, linear, factors = 2 * 2 + 1, 1, 2 + 1 + 2 + 2 + 1  # of smooth, rough, ranks; linear, its lags
+    first = 3 * dictionary + 2 * linear
+    then = 1 + 2 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
+    assert [left for _, _, left in done] == [first, 15, 12, 9, 6, 4, then, 0]
+    assert [(learned, whole) for learned, whole, _ in done] == [(0, False)] * 6 + [(0, True), (70, True)]
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
 

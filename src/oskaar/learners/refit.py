@@ -9,15 +9,18 @@ when it takes over. Of the rows there is needed
     M^-1 = V^T diag(q) V,    M = K + lam I              of the restarts, on the last rows                        (2)
 
 Dictionaries are shown rows evenly spaced over all of them, then the next to these, and so on; all rows are projected
-on what they hold at last. This is done in pieces, some in each round; how many changes no number. A `Refit` is a
-value: `advanced` makes the next.
+on what they hold at last, and so are the rows that come meanwhile, until the refit is closed. Then the factors are
+made. This is done in pieces, some in each round; how many changes no number. A `Refit` is a value: `advanced` and
+`closed` make the next.
 Equivalent to tests/naive.py::dictionary_grams, and mixture_with_experts with the record of another.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from oskaar import state
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, fit_columns
 from oskaar.features import FeatureMap
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels import gram
@@ -48,7 +51,7 @@ SHOW, HEAVY = 2, 3
 class RefitRegressions:
     """Regressions with one feature map: its dictionary, then the sums over all rows, then each solver.
 
-    shown: pieces shown to the dictionary; summed: rows added up.
+    shown: pieces shown to the dictionary; summed: rows added up; whole: whether all rows are there.
     """
 
     ridges: Ridges
@@ -60,6 +63,7 @@ class RefitRegressions:
     shown: int = 0
     summed: int = 0
     solvers: tuple[Any, ...] = ()
+    whole: bool = False
 
     @classmethod
     def of(cls, ridges: Ridges, rows: Rows, Phi: Array) -> RefitRegressions:
@@ -72,7 +76,8 @@ class RefitRegressions:
     def left(self) -> int:
         """What is left, at most, as a number of pieces."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
-        return SHOW * self._to_show + sums + HEAVY * (len(self.ridges.solvers) - len(self.solvers))
+        factors = len(self.ridges.solvers) - len(self.solvers) if self.whole else 0
+        return SHOW * self._to_show + sums + HEAVY * factors
 
     @property
     def weight(self) -> int:
@@ -81,7 +86,7 @@ class RefitRegressions:
 
     @property
     def _to_show(self) -> int:
-        return 0 if self.features.full else -(-count(self.rows) // TAKEN) - self.shown
+        return 0 if self.features.full or self.whole else -(-count(self.rows) // TAKEN) - self.shown
 
     @property
     def _together(self) -> int:
@@ -97,6 +102,10 @@ class RefitRegressions:
             return self._with_sums()
         return replace(self, solvers=(*self.solvers, self._solved(self.ridges.solvers[len(self.solvers)])))
 
+    def closed(self, rows: Rows, Phi: Array) -> RefitRegressions:
+        """With all rows; those that have come meanwhile are learned one after the other."""
+        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=True)
+
     def learned(self) -> Ridges:
         """The regressions, when all pieces are done."""
         return self.ridges.fitted(self.features, list(self.solvers), self.targets)
@@ -104,10 +113,13 @@ class RefitRegressions:
     def _with_sums(self) -> RefitRegressions:
         """With the sums over the next rows, of Z^T Z the upper triangle."""
         here = slice(self.summed, min(self.summed + self._together, count(self.rows)))
-        before = followed(self.ridges.last, self.targets[: here.stop - 1])
-        Z = self.ridges.with_lags(self.features(pick(self.rows, here)), before)
-        ZZ, ZT = (dsyrk(1.0, Z.T, 1.0, self.ZZ) if here.start else dsyrk(1.0, Z.T)), Z.T @ self.targets[here]
-        return replace(self, ZZ=ZZ, ZT=self.ZT + ZT if here.start else ZT, summed=here.stop)
+        rows = pick(self.rows, here)
+        Z, features = self.features.seen(rows) if self.whole else (self.features(rows), self.features)
+        Z = self.ridges.with_lags(Z, followed(self.ridges.last, self.targets[: here.stop - 1]))
+        D, p = Z.shape[1], self.targets.shape[1]
+        ZZ, ZT = _placed(self.ZZ, D, D), _placed(self.ZT, D, p)  # features that are new were 0 before
+        ZZ, ZT = dsyrk(1.0, Z.T, 1.0, ZZ), ZT + Z.T @ self.targets[here]
+        return replace(self, ZZ=ZZ, ZT=ZT, features=features, summed=here.stop)
 
     def _solved(self, solver: Any) -> Any:
         """A solver with the sums (1)."""
@@ -166,6 +178,10 @@ class RefitLabels:
     Phi: Array
     left = 0
 
+    def closed(self, rows: Rows, Phi: Array) -> RefitLabels:
+        """With all labels."""
+        return replace(self, Phi=Phi)
+
     def learned(self) -> PastLabels | SinceChange:
         """After the labels."""
         return self.expert.fitted(self.Phi)
@@ -176,27 +192,39 @@ class RefitLabels:
 class Refit:
     """Inputs and an estimator that have seen nothing, and how far what they are to know of some rounds is.
 
-    parts: of the restarts, and of each expert; none when all is done.
+    Phi: their labels; parts: of each expert; of the restarts too, first, once all rows are there;
+        none when all is done. whole: whether all rows are there.
     """
 
     inputs: Inputs
     estimator: Any
     rows: Rows
+    Phi: Array
     parts: tuple[Any, ...]
+    whole: bool = False
 
     @classmethod
     def of(cls, inputs: Inputs, estimator: Any, block: Block, Phi: Array) -> Refit:
         """For rounds of one row each, read by these inputs, with labels Phi."""
-        mixture, n = estimator.mixture, block.n
-        most = mixture.restarts.solvers[0].most_rows(Phi.shape[1])
-        first = max(0, n - most)
-        inputs.append(inputs.part(block, first, n))
-        last = RefitRestarts(mixture.restarts, pick(block.rows, slice(first, n)), Phi[first:], n)
+        inputs.append(inputs.part(block, max(0, block.n - _most(estimator, Phi)), block.n))
         experts = [
             RefitRegressions.of(e, block.rows, Phi) if isinstance(e, Ridges) else RefitLabels(e, Phi)
-            for e in mixture.experts
+            for e in estimator.mixture.experts
         ]
-        return cls(inputs, estimator, block.rows, (last, *experts))
+        return cls(inputs, estimator, block.rows, Phi, tuple(experts))
+
+    def closed(self, block: Block, Phi: Array) -> Refit:
+        """When all is done that can be without them: with the rows and labels that have come meanwhile, the last."""
+        arrays = [self.rows, *(part.features for part in self.parts if isinstance(part, RefitRegressions))]
+        new = copy.deepcopy(self, {id(one): one for one in arrays})  # with inputs of its own
+        rows, Phi = joined(self.rows, block.rows), np.concatenate([fit_columns(self.Phi, Phi.shape[1]), Phi])
+        n, most = count(rows), _most(new.estimator, Phi)
+        new.inputs.append(block)
+        new.inputs.forget(new.inputs.n - min(n, most))
+        last = slice(max(0, n - most), n)
+        restarts = RefitRestarts(new.estimator.mixture.restarts, pick(rows, last), Phi[last], n)
+        parts = restarts, *(part.closed(rows, Phi) for part in new.parts)
+        return replace(new, rows=rows, Phi=Phi, parts=parts, whole=True)
 
     @property
     def left(self) -> int:
@@ -225,12 +253,26 @@ class Refit:
         mixture: Mixture = self.estimator.mixture.with_experts(restarts, experts, count(self.rows))
         return replace(self, parts=()), mixture
 
-    def finished(self, mixture: Mixture, later: Rows, accounts: Carried) -> Any:
+    def finished(self, mixture: Mixture, later: list[Rows], accounts: Carried) -> Any:
         """The estimator, when the experts of the mixture know later rows too, with the accounts of the one before."""
-        return self.estimator.fitted(mixture, joined(self.rows, later), accounts)
+        return self.estimator.fitted(mixture, reduce(joined, later, self.rows), accounts)
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""
         state.require_kind(self.inputs, Inputs, "the inputs")
         kinds = RefitRestarts, RefitRegressions, RefitLabels
         state.require(all(isinstance(part, kinds) for part in self.parts), "parts of a refit")
+
+
+def _placed(S: Array, rows: int, columns: int) -> Array:
+    """S in the corner of a matrix of this shape, with zeros elsewhere."""
+    if S.shape == (rows, columns):
+        return S
+    whole = np.zeros((rows, columns), order="F")
+    whole[: S.shape[0], : S.shape[1]] = S
+    return whole
+
+
+def _most(estimator: Any, Phi: Array) -> int:
+    """How many rows the restarts have at most."""
+    return int(estimator.mixture.restarts.solvers[0].most_rows(Phi.shape[1]))

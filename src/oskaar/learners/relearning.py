@@ -6,8 +6,8 @@ schema alone is. An ensemble goes over from kernels to features when there are m
 before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
-n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows at once (`learners.refit`), in pieces for
-half of that time; then its experts learn the rows that have come meanwhile, 4 or more at a time. When it takes the
+n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows and of most of those that come meanwhile
+at once (`learners.refit`), in pieces; then its experts learn the last ones, 4 or more at a time. When it takes the
 place of the present one, it goes on with the accounts of that.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
@@ -45,6 +45,9 @@ LAST = 512
 
 AT_ONCE, AT_A_TIME = 16, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
+
+LATE = 4
+"""A refit is closed when a fourth of the rows between its first one and the swap is to come."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
@@ -103,10 +106,11 @@ class KeptRounds:
 class Underway:
     """The next inputs and estimator, and how far they are.
 
-    swap: when there are so many rows, they take over; known: the rounds that had come when they were made.
+    swap: when there are so many rows, they take over; known: the rounds that had come when they were made, or when
+        the refit was closed.
     space: that of the labels learned; learned: how many rounds; paid: the surrogate loss that they would have had.
     refit: of one that is made of the rounds that had come at once. When that is done, `estimator` is the mixture
-        inside, whose experts learn the rounds that have come meanwhile.
+        inside, whose experts learn the rounds that have come since it was closed.
     carries: whether experts that were born at a change go on with what those of the present estimator know.
     """
 
@@ -123,7 +127,7 @@ class Underway:
     @property
     def refitting(self) -> bool:
         """Whether it is being made of the rounds that had come."""
-        return self.refit is not None and self.refit.left > 0
+        return self.refit is not None and (self.refit.left > 0 or not self.refit.whole)
 
     def forecast(self, block: Block, labels: Labels) -> Any:
         """Rounds to learn next."""
@@ -141,7 +145,7 @@ class Underway:
         """With so much of what is left of the refit done; with all of it, the rounds that had come are learned."""
         assert self.refit is not None
         refit = self.refit.advanced(share)
-        if refit.left:
+        if refit.left or not refit.whole:
             return replace(self, refit=refit)
         refit, mixture = refit.learned()
         return replace(self, estimator=mixture, learned=self.known, refit=refit)
@@ -202,12 +206,12 @@ class Relearning:
             return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
         underway = self.underway
         if underway.refitting:
-            underway = underway.refitted(self._share(underway, rounds.rows))
+            underway = new._refitted(underway, self.rounds.rows)
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
-        aim = self._aim(underway, rounds.rows)
+        aim = new._aim(underway, rounds.rows)
         together = AT_A_TIME if underway.refit is None else AT_A_TIME // 2
-        if rounds.rows < underway.swap and aim - self._learned_rows(underway) < together:
+        if rounds.rows < underway.swap and aim - new._learned_rows(underway) < together:
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
         if rounds.rows < underway.swap:
@@ -280,6 +284,8 @@ class Relearning:
         One chunk, at the pace of a loop, is only forecast here. Where there are several a copy learns them, but for
         the last rounds that had come when the estimator was made: the chunk after them can wait for the next round.
         """
+        if self._learned_rows(underway) >= aim:
+            return underway, None
         try:
             block, labels = self._next(underway, aim)
             known = underway.learned + len(labels.ys) == underway.known  # a chunk ends there: the next has the rest
@@ -295,10 +301,10 @@ class Relearning:
 
     def _with_accounts(self, underway: Underway, refit: Refit, accounts: Carried) -> Underway:
         """With the whole estimator around the mixture, whose experts know all rows by now."""
-        made, rows = self.rounds.ends[underway.known - 1], self.rounds.rows
-        later, mixture = underway.inputs.part(self.rounds.block(made, rows), 0, rows - made), underway.estimator
+        made, rows, mixture = self.rounds.ends[underway.known - 1], self.rounds.rows, underway.estimator
+        later = [underway.inputs.part(self.rounds.block(made, rows), 0, rows - made).rows] if rows > made else []
         assert isinstance(mixture, Mixture)
-        return replace(underway, estimator=refit.finished(mixture, later.rows, accounts), refit=None, carries=True)
+        return replace(underway, estimator=refit.finished(mixture, later, accounts), refit=None, carries=True)
 
     def _aim(self, underway: Underway, rows: int) -> int:
         """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""
@@ -311,13 +317,24 @@ class Relearning:
         return made + max(0, (swap - made) * (rows - first) // (swap - first))
 
     def _refit_ends(self, underway: Underway) -> int:
-        """The number of rows at which a refit is done."""
-        made = self.rounds.ends[underway.known - 1]
-        return made + (underway.swap - made) // 2
+        """The number of rows at which a refit is closed, or done: some before the swap, and half way from there."""
+        made, left = self.rounds.ends[underway.known - 1], underway.swap - self.rounds.ends[underway.known - 1]
+        assert underway.refit is not None
+        return made + left // 2 if underway.refit.whole else underway.swap - left // LATE
 
-    def _share(self, underway: Underway, rows: int) -> float:
-        """How much of what is left of a refit is to be done when there are so many rows."""
-        return min(1.0, (rows - self.rounds.rows) / max(1, self._refit_ends(underway) - self.rounds.rows))
+    def _refitted(self, underway: Underway, before: int) -> Underway:
+        """With the pieces of a refit that are due now, when there were so many rows before."""
+        rows, ends = self.rounds.rows, self._refit_ends(underway)
+        underway = underway.refitted(min(1.0, (rows - before) / max(1, ends - before)))
+        if underway.refit is None or underway.refit.whole or rows < ends:
+            return underway
+        kept, known = self.rounds, underway.known
+        made = kept.ends[known - 1]
+        labels = Labels(self.loss, underway.space, kept.ys[known:], np.array(kept.ends[known:]) - made)
+        block = underway.inputs.part(kept.block(made, rows), 0, rows - made)
+        refit = underway.refit.closed(block, labels.Phi)
+        underway = replace(underway, inputs=refit.inputs, refit=refit, known=len(kept.ys), space=labels.space)
+        return underway if rows < underway.swap else underway.refitted(1.0)
 
     def _learned_rows(self, underway: Underway) -> int:
         return self.rounds.ends[underway.learned - 1] if underway.learned else 0
