@@ -219,7 +219,7 @@ def test_rows_are_learned_again_some_at_each_round(slowly):
     for x, y in zip(X[32:36], ys[32:36]):
         learned.append(learner._relearning.underway.learned)
         learner.learn_one(x, y)
-    assert learned == [0, 9, 18, 27]
+    assert learned == [0, 9, 18, 24]  # a chunk ends at 24: regressions since a change are born there
     assert learner._relearning.underway is None
 
 

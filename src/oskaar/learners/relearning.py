@@ -281,15 +281,15 @@ class Relearning:
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
 
-        One chunk, at the pace of a loop, is only forecast here. Where there are several a copy learns them, but for
-        the last rounds that had come when the estimator was made: the chunk after them can wait for the next round.
+        One chunk, at the pace of a loop, is only forecast here, and what it leaves can wait for the next round, if it
+        is not more than is learned at a time. Where there are several chunks a copy learns them.
         """
         if self._learned_rows(underway) >= aim:
             return underway, None
         try:
             block, labels = self._next(underway, aim)
-            known = underway.learned + len(labels.ys) == underway.known  # a chunk ends there: the next has the rest
-            if self._learned_rows(underway) + block.n >= aim or (known and self.rounds.rows < underway.swap):
+            left = aim - self._learned_rows(underway) - block.n
+            if left <= (AT_A_TIME if self.rounds.rows < underway.swap else 0):
                 pending = underway.forecast(block, labels)
                 return _after(underway, labels, pending), (underway, block, pending)
         except LinAlgError:
