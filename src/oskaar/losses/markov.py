@@ -31,7 +31,7 @@ import numpy as np
 
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import FixedSpace, Space, first_best
-from oskaar.losses.simplex import projections
+from oskaar.losses.certainty import projections
 from oskaar.losses.viterbi import best_path, marginals
 from oskaar.saved import saved
 
