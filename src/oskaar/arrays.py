@@ -60,8 +60,7 @@ def random_signs(rows: int, columns: int) -> Array:
     >>> bool(np.all(np.abs(random_signs(3, 2)) == 1))
     True
     """
-    signs: Array = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, columns))
-    return signs
+    return np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, columns))
 
 
 def mix(values: Any) -> Any:

@@ -125,5 +125,4 @@ class StandardisedLinear(FeatureMap):
 
     def __call__(self, X: Rows) -> Array:
         U = self.units.mapped(dense_part(X))
-        Z: Array = np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
-        return Z
+        return np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)

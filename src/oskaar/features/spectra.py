@@ -89,5 +89,4 @@ def _orthogonal(rng: np.random.Generator, columns: int, pairs: int) -> Array:
     blocks = -(-pairs // size)
     Q = np.linalg.qr(rng.standard_normal((blocks, columns, size)))[0]  # signs do not matter: cos is even
     lengths = np.sqrt(rng.chisquare(columns, (blocks, 1, size)))
-    W: Array = (Q * lengths).transpose(1, 0, 2).reshape(columns, blocks * size)[:, :pairs]
-    return W
+    return (Q * lengths).transpose(1, 0, 2).reshape(columns, blocks * size)[:, :pairs]

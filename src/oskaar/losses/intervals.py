@@ -51,8 +51,7 @@ class Slope:
     def square(self, V: Array) -> Array:
         """The integral of f^2."""
         left, right, _ = self.between(V)
-        total: Array = (left**2 + left * right + right**2) @ (self.gaps / 3)
-        return total
+        return (left**2 + left * right + right**2) @ (self.gaps / 3)
 
     def lowest(self, G: Array) -> Array:
         """argmin of the integral of f, for each row: a kink, an end, or a zero of f on its way up."""

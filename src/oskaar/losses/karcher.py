@@ -42,8 +42,7 @@ def arc_lengths(Z: Array, Y: Array) -> Array:
     array([[0.      , 3.141593],
            [1.570796, 1.570796]])
     """
-    d: Array = 2 * np.arctan2(*_chords(Z, Y))
-    return d
+    return 2 * np.arctan2(*_chords(Z, Y))
 
 
 def _chords(Z: Array, Y: Array) -> tuple[Array, Array]:
@@ -126,8 +125,7 @@ def _apart(D: Array, G: Array) -> Array:
 
 def _by_row(A: Array, B: Array) -> Array:
     """A B, a product for each row: its rounding must not depend on which other rows are still on their way."""
-    products: Array = (A[:, None] @ B)[:, 0]
-    return products
+    return (A[:, None] @ B)[:, 0]
 
 
 def _risks(Y: Array, Z: Array, G: Array) -> Array:

@@ -91,8 +91,7 @@ class LearnedChain(FixedSpace):
         """How often each symbol followed each, (k + 1, k + 1): the last row is the start, the last column the end."""
         m = len(self._table)
         recent = np.bincount(self._tail[:-1] * m + self._tail[1:], minlength=m * m)
-        counts: Array = self._table + recent.reshape(m, m)
-        return counts
+        return self._table + recent.reshape(m, m)
 
     def decode_round(self, G: Array) -> Any:
         return self.decode_rounds(G, [len(G)])[0]

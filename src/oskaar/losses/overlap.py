@@ -65,8 +65,7 @@ class Jaccard(SubsetLoss):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         """phi, all 2^k coordinates, a row each."""
-        Phi: Array = self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
-        return Phi
+        return self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[Any]]:

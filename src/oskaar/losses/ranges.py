@@ -137,8 +137,7 @@ class RangedSquares(AffineSpace):
         if closed is None:
             return np.zeros(self.loss.dim + 1)
         w = np.asarray(z, dtype=float) - closed.middle
-        psi: Array = 2 / self.loss.dim * np.append(-closed.radius / A * w, w @ w / (2 * B))
-        return psi
+        return 2 / self.loss.dim * np.append(-closed.radius / A * w, w @ w / (2 * B))
 
     def squared_norms(self, V: Array) -> Array:
         """Those of phi; before anything has varied, of its constant."""
@@ -228,8 +227,7 @@ class SeenLevels(AffineSpace):
     def psi(self, z: Any) -> Array:
         """-(k - 1) / 2 phi(z)."""
         assert self.closed is not None
-        psi: Array = -self.closed.c_delta * self.closed.embed(z)
-        return psi
+        return -self.closed.c_delta * self.closed.embed(z)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"loss": self.loss, "first": self.first, "thresholds": self.thresholds}

@@ -171,8 +171,7 @@ class CountedTags(AffineSpace):
         return separate(self.names, G[:, 1:], G[:, :1])
 
     def psi(self, z: Any) -> Array:
-        psi: Array = -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
-        return psi
+        return -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
 
     def best(self, y: Any) -> Any:
         return self.loss.nearest(y)

@@ -297,8 +297,7 @@ class Huber(Slopes):
     def costs(self, off: Array) -> Array:
         """Squared near 0, absolute far from it."""
         near = np.minimum(np.abs(off), self.delta)
-        costs: Array = near * (np.abs(off) - near / 2)
-        return costs
+        return near * (np.abs(off) - near / 2)
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
         """l' starts to rise at y - delta and stops at y + delta."""

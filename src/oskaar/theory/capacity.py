@@ -116,5 +116,4 @@ def gaussian_dimension_bound(T: int, lam: float, width: int, radius: float, leng
 
 
 def _dimensions(values: Array, lams: Array) -> Array:
-    dimensions: Array = np.array([np.sum(values / (values + lam)) for lam in lams])
-    return dimensions
+    return np.array([np.sum(values / (values + lam)) for lam in lams])

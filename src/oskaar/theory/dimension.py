@@ -69,8 +69,7 @@ def online_leverages(K: Array, lam: float) -> Array:
     """
     require_numbers(lam=lam, above=True)
     d = np.diagonal(cholesky(np.asarray(K, dtype=float) + lam * np.eye(len(K)), lower=True))
-    leverages: Array = 1 - lam / d**2
-    return leverages
+    return 1 - lam / d**2
 
 
 def dimension_bound(T: int, kappa: float, lam: float) -> float:
@@ -97,5 +96,4 @@ def _spectrum(K: Array) -> Array:
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"K must be a square matrix, got shape {K.shape}.")
-    values: Array = np.maximum(np.linalg.eigvalsh(K), 0.0) if K.size else np.zeros(0)
-    return values
+    return np.maximum(np.linalg.eigvalsh(K), 0.0) if K.size else np.zeros(0)
