@@ -11,14 +11,13 @@ from oskaar.losses.circles import Circular as Circular
 from oskaar.losses.circles import Geodesic as Geodesic
 from oskaar.losses.classes import CostMatrix as CostMatrix
 from oskaar.losses.classes import ZeroOne as ZeroOne
-from oskaar.losses.documents import Documents as Documents
 from oskaar.losses.fscore import F1 as F1
 from oskaar.losses.geodesics import SphereGeodesic as SphereGeodesic
 from oskaar.losses.kendall import KemenyGap as KemenyGap
 from oskaar.losses.kendall import Kendall as Kendall
-from oskaar.losses.lines import OrderedWasserstein as OrderedWasserstein
 from oskaar.losses.matchings import Matching as Matching
 from oskaar.losses.ndcg import NDCG as NDCG
+from oskaar.losses.ndcg import Documents as Documents
 from oskaar.losses.ordinal import Ordinal as Ordinal
 from oskaar.losses.overlap import Jaccard as Jaccard
 from oskaar.losses.rankings import Footrule as Footrule
@@ -37,6 +36,7 @@ from oskaar.losses.spheres import Sphere as Sphere
 from oskaar.losses.subsets import PrecisionAtK as PrecisionAtK
 from oskaar.losses.subsets import SubsetHamming as SubsetHamming
 from oskaar.losses.subsets import SubsetLoss as SubsetLoss
+from oskaar.losses.transport import OrderedWasserstein as OrderedWasserstein
 from oskaar.losses.transport import Wasserstein as Wasserstein
 from oskaar.losses.trees import DependencyTree as DependencyTree
 from oskaar.losses.trees import arcs as arcs
