@@ -5,7 +5,6 @@ from oskaar.losses.alignments import normalised_dtw as normalised_dtw
 from oskaar.losses.alignments import normalised_edit_distance as normalised_edit_distance
 from oskaar.losses.base import Loss as Loss
 from oskaar.losses.base import Space as Space
-from oskaar.losses.chains import Sequence as Sequence
 from oskaar.losses.circles import Angles as Angles
 from oskaar.losses.circles import Circular as Circular
 from oskaar.losses.circles import Geodesic as Geodesic
@@ -25,6 +24,7 @@ from oskaar.losses.rankings import PositionHamming as PositionHamming
 from oskaar.losses.rankings import Spearman as Spearman
 from oskaar.losses.rankings import order_from_ranks as order_from_ranks
 from oskaar.losses.rows import PerRow as PerRow
+from oskaar.losses.sequences import Sequence as Sequence
 from oskaar.losses.sequences import SequenceHamming as SequenceHamming
 from oskaar.losses.setmatch import SubsetZeroOne as SubsetZeroOne
 from oskaar.losses.simplex import Hellinger as Hellinger

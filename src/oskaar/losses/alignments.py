@@ -124,9 +124,8 @@ def _levenshtein() -> Callable[[Any, Any], int]:
 
     def distance(z: Any, y: Any) -> int:
         if not (isinstance(z, str) and isinstance(y, str)):
-            codes: dict[
-                Any, int
-            ] = {}  # rapidfuzz takes symbols with one hash for equal, as "a" and 97 or 0 and 2^61 - 1
+            # rapidfuzz takes symbols with one hash for equal, as "a" and 97 or 0 and 2^61 - 1
+            codes: dict[Any, int] = {}
             z, y = ([codes.setdefault(symbol, len(codes)) for symbol in word] for word in (z, y))
         return int(Levenshtein.distance(z, y))
 

@@ -36,7 +36,7 @@ from oskaar.losses.viterbi import best_path, marginals
 from oskaar.saved import saved
 
 if TYPE_CHECKING:
-    from oskaar.losses.chains import Sequence
+    from oskaar.losses.sequences import Sequence
 
 WEIGHTS = (1.0, 0.75, 0.5, 0.25, 0.0)
 """Of the chain, one for each decoder."""
@@ -76,12 +76,10 @@ class LearnedChain(FixedSpace):
             return LearnedChain(self.loss, self.counts(), np.array([end, *places, end]))
         return LearnedChain(self.loss, self._table, np.append(self._tail, [*places, end]))
 
-    def joined(self, other: Space) -> Space:
-        assert isinstance(other, LearnedChain)
+    def joined(self, other: Any) -> Space:
         return LearnedChain(self.loss, self.counts() + other.counts())
 
-    def without(self, other: Space) -> Space:
-        assert isinstance(other, LearnedChain)
+    def without(self, other: Any) -> Space:
         left = self.counts() - other.counts()
         if left.min() < 0:
             raise ValueError("the learner that is taken away must be a part of this one: it has seen other labels.")

@@ -101,9 +101,8 @@ class RangedSquares(AffineSpace):
             return self
         return RangedSquares(self.loss, self.origin, wider, (*self.units, *new))
 
-    def joined(self, other: Space) -> Space:
+    def joined(self, other: Any) -> Space:
         """With a coordinate for each target that varies in one of them, or between them."""
-        assert isinstance(other, RangedSquares)
         if self.range is None or other.range is None:
             return other if self.range is None else self
         apart = np.abs(other.origin - self.origin)
@@ -194,9 +193,8 @@ class SeenLevels(AffineSpace):
         new = [t for t in self._between(y) if t not in self.thresholds]
         return SeenLevels(self.loss, self.first, {**self.thresholds, **{t: self.p + i for i, t in enumerate(new)}})
 
-    def joined(self, other: Space) -> Space:
+    def joined(self, other: Any) -> Space:
         """With the thresholds between the levels of both."""
-        assert isinstance(other, SeenLevels)
         if self.thresholds is None or other.thresholds is None:
             return other if self.thresholds is None else self
         lowest = min(other.thresholds, default=other.first)

@@ -129,7 +129,7 @@ class SubsetLoss(Loss):
     def nearest(self, y: Any) -> frozenset[Any]:
         """y with its last labels left out, or the first others added, so that the limits hold."""
         if self.names is None:
-            return frozenset(sorted(y, key=lambda label: (type(label).__name__, str(label)))[: self.at_most])
+            return frozenset(in_order(y)[: self.at_most])
         places = set(self.places(y))
         others = [j for j in range(self.n_labels) if j not in places]
         kept = sorted(places)[: self.at_most] + others[: max(0, self.at_least - len(y))]
@@ -346,3 +346,12 @@ def top(S: Array, sizes: Any, slack: Array | None = None) -> Mask:
     room = m - sure.sum(axis=1, keepdims=True)
     mask: Mask = (sure | (tied & (np.cumsum(tied, axis=1) <= room))) & (m > 0)
     return mask
+
+
+def in_order(y: Any) -> list[Any]:
+    """The labels of a set, in an order that does not hang on hashes.
+
+    >>> in_order(frozenset({"b", "a"}))
+    ['a', 'b']
+    """
+    return sorted(y, key=lambda label: (type(label).__name__, str(label)))
