@@ -41,7 +41,6 @@ class LinearMap(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """The width, and one for the intercept."""
         if self.width is None:
             raise ValueError(
                 f"the dim of {self!r} is not known before its first row: declare it, "
@@ -73,7 +72,6 @@ class LinearMap(FeatureMap):
         return Z
 
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
-        """The rows; the next map holds on to their width."""
         Z = self(X)
         if self.width is not None or len(Z) == 0 or X.shape[1] == 0:
             return Z, self
@@ -120,7 +118,6 @@ class StandardisedLinear(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """One for each feature, and one for the intercept."""
         return len(self.units.scales) + 1
 
     def __call__(self, X: Rows) -> Array:

@@ -125,7 +125,6 @@ class Standardised(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """That of the inner map."""
         return self.map.dim
 
     @property

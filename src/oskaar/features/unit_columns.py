@@ -36,12 +36,10 @@ class UnitColumns(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """One for each column that there may be, and one for the intercept."""
         return self.most + 1
 
     @property
     def full(self) -> bool:
-        """Whether there are as many columns as there may be."""
         return self.columns >= self.most
 
     def __call__(self, X: Rows) -> Array:
@@ -54,7 +52,6 @@ class UnitColumns(FeatureMap):
         return Z
 
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
-        """The rows; the next map knows of their columns."""
         Z = self(X)
         if Z.shape[1] == 1 + self.columns or not len(Z):
             return Z, self

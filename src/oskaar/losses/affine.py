@@ -67,7 +67,6 @@ class AffineSpace(Space):
         return self.closed.decode_many(self.lifted(G))
 
     def squared_norms(self, V: Array) -> Array:
-        """Those of phi."""
         if self.closed is None:
             return np.zeros(V.shape[:-1])
         return super().squared_norms(self.lifted(V))

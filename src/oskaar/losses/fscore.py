@@ -75,7 +75,6 @@ class F1(SubsetLoss):
 
     @property
     def diameter(self) -> float:
-        """`span` over all sizes of y."""
         return self.span(range(self.n_labels + 1)) if self.names is not None else np.inf
 
     def span(self, sizes: Iterable[int]) -> float:
@@ -101,7 +100,6 @@ class F1(SubsetLoss):
         return 1 - (1 + weight) * len(z & y) / (len(z) + weight * len(y))
 
     def embed(self, y: Any) -> Array:
-        """phi(y), all k^2 + 1 coordinates."""
         self.listed()
         y = self.check(y)
         space = SizeSpace(self, (len(y),))
@@ -228,7 +226,6 @@ class SizeSpace(Space):
         return of_blocks(self.loss.listed().names, *self._blocks(G))
 
     def full(self, G: Array) -> Array:
-        """All k^2 + 1 coordinates."""
         sizes, H, empty = self._blocks(G)
         k = self.loss.n_labels
         wide = np.zeros((len(G), k, k))

@@ -80,7 +80,6 @@ class SeenPoints(GrowingSpace):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """On the circle, and for two points."""
         return self.loss.dim <= 2
 
     @property
@@ -101,7 +100,6 @@ class SeenPoints(GrowingSpace):
         return SeenPoints(self.loss, positions, points, gaps)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """Points of the least risk, as far as the search sees."""
         answers = np.tile(np.eye(self.loss.dim)[0], (len(G), 1))
         some = np.flatnonzero(G.any(axis=1))
         if len(some):
@@ -117,7 +115,6 @@ class SeenPoints(GrowingSpace):
         return max(0.0, float(risks[0] - risks[1]))
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Q v, Q the label kernel."""
         norms: Array = np.einsum("...p,...p->...", V @ self.loss.label_kernel(self._gaps.view), V)
         return np.maximum(norms, 0.0)
 

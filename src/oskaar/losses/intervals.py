@@ -97,7 +97,6 @@ class SeenVectors(GrowingSpace):
         return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]), range_)
 
     def decode_many(self, G: Array) -> list[Array]:
-        """The least risk in each target."""
         if self.p == 0:
             return [self._middle.copy() for _ in G]
         answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)

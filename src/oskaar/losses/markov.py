@@ -95,7 +95,6 @@ class LearnedChain(FixedSpace):
         return self.decode_rounds(G, [len(G)])[0]
 
     def decode_rounds(self, G: Array, ends: Any) -> list[Any]:
-        """The answers for sequences that end at rows `ends` of G."""
         return self._answers(G, ends, [self.weight])[0]
 
     def decode_each(self, G: Array, ends: Any) -> list[list[Any]]:

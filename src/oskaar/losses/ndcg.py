@@ -67,7 +67,6 @@ class NDCG(RankingLoss):
         return _normalised(Y, self.discounts, self.exponential)
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - NDCG, and 0 where nothing is relevant."""
         u = self.shares([y])[0]
         return max(0.0, float(1 - u[self.indices([z])[0]] @ self.discounts)) if u.any() else 0.0
 
@@ -146,7 +145,6 @@ class Documents(SizedLoss):
         self.gain, self.normalised, self.top_grade = gain, bool(normalised), top_grade
 
     def check(self, y: Any) -> tuple[float, ...]:
-        """A tuple of relevances."""
         grades = _grades(y)
         if grades.ndim != 1 or not len(grades):
             raise ValueError(f"y must be a sequence of relevances, one for each document, got {shorten(y)}.")
@@ -160,7 +158,6 @@ class Documents(SizedLoss):
         return tuple(grades.tolist())
 
     def discounts(self, n: int) -> Array:
-        """d: what the gain at each of n places counts."""
         return _discounts(n, self.k)
 
     def shares(self, y: Any) -> Array:
@@ -171,7 +168,6 @@ class Documents(SizedLoss):
         return _gains(grades, self.top_grade, exponential)
 
     def loss(self, z: Any, y: Any) -> float:
-        """1 - NDCG@k, or the share of DCG that is lost; 0 where nothing is relevant."""
         u, order = self.shares(y), self._order(z, len(y))
         d = self.discounts(len(u))
         lost = float(_best(u, d) - u[order] @ d)
@@ -182,7 +178,6 @@ class Documents(SizedLoss):
         return np.asarray(u - u.mean())[:, None]
 
     def decode(self, g: Array) -> tuple[int, ...]:
-        """The documents by falling score, (n, 1) or (n,)."""
         return tuple(sorted_items(np.reshape(g, (1, -1)))[0].tolist())
 
     def radius(self, n: int) -> float:

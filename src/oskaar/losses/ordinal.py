@@ -54,7 +54,6 @@ class Ordinal(Loss):
         return float(abs(self.levels.position(z) - self.levels.position(y)))
 
     def check(self, y: Any) -> Any:
-        """A level as listed, or a whole number."""
         if self.levels is not None:
             return self.levels.check(y)
         whole = isinstance(y, (int, float, np.integer, np.floating)) and not isinstance(y, bool) and y % 1 == 0

@@ -118,7 +118,6 @@ class Spearman(RankingLoss):
         self._most = self.n * (self.n**2 - 1) / 3 or 1.0
 
     def loss(self, z: Any, y: Any) -> float:
-        """sum (r(z) - r(y))^2, less its minimum, over n (n^2 - 1) / 3."""
         a, b = self.ranks([PermutationLoss.check(self, z), y]) - (self.n - 1) / 2
         return float(2 * (b @ b - a @ b) / self._most)
 

@@ -61,7 +61,6 @@ class SequenceHamming(Loss):
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / self.length)
 
     def check(self, y: Any) -> tuple[Any, ...]:
-        """A tuple of known symbols of the right length."""
         try:
             items = tuple(y)
         except TypeError:
@@ -136,7 +135,6 @@ class SeenAtPositions(KeyedSpace):
         return Phi
 
     def decode_many(self, G: Array) -> list[tuple[Any, ...]]:
-        """The best symbol at each position; those that have not been there have 0."""
         if not self.names:
             return [(None,) * self.length] * len(G)
         S = self._by_position(G)
@@ -240,7 +238,6 @@ class Sequence(Loss):
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
 
     def check(self, y: Any) -> tuple[Any, ...]:
-        """A tuple of known symbols, of a length that some answer has."""
         if not isinstance(y, (Collection, np.ndarray)) or isinstance(y, (dict, set, frozenset)):
             raise ValueError(f"a sequence must be a tuple of symbols, got {y!r}.")
         if len(y) == 0:
@@ -262,7 +259,6 @@ class Sequence(Loss):
         return self.embed_many([y]) if self._symbols else np.zeros((len(y), 0))
 
     def embed_many(self, ys: Any) -> Array:
-        """The codes of all places, one sequence after the other."""
         k, places = len(self.symbols), [self.symbols.position(item) for y in ys for item in y]
         Phi = one_hot(places, k, self._scale * (1 - 1 / k), self._scale * (-1 / k))
         return np.hstack([Phi, np.full((len(Phi), 1), _MASS)]) if self.learned else Phi
@@ -276,14 +272,12 @@ class Sequence(Loss):
         )
 
     def probabilities(self, G: Array) -> Marginals:
-        """Of the symbols of each row by itself."""
         k = len(self.symbols)
         if self.learned:
             return exclusive(self.symbols.names, np.nan_to_num(self.one_hots(G), nan=1 / k))
         return exclusive(self.symbols.names, G / self._scale + 1 / k)
 
     def optimum(self, y: Any) -> float:
-        """0, unless y is not allowed."""
         return 0.0 if self.allowed is None else super().optimum(y)
 
     def space(self) -> Space:

@@ -160,7 +160,6 @@ class TotalVariation(_Distributions, SeenLoss):
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
 
     def space(self) -> Space:
-        """No label seen: the certainties are the candidates."""
         return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
 
 
@@ -210,7 +209,6 @@ class SeenDistributions(GrowingSpace):
         return max(0.0, float(gains[1] - gains[0]))
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Q v, Q the overlaps of the labels."""
         norms: Array = np.einsum("...p,...p->...", V @ self._overlaps.view[self.n :], V)
         return np.maximum(norms, 0.0)
 

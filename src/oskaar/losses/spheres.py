@@ -156,7 +156,6 @@ class LogEuclidean(Loss):
         return float(np.sum((_log(np.asarray(z)) - _log(np.asarray(y))) ** 2)) / (4 * self.bound**2)
 
     def check(self, y: Any) -> Array:
-        """A symmetric positive definite matrix within the bound."""
         matrix = as_numbers(y, (self.n, self.n), "a positive definite matrix")
         if np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
             raise ValueError("a positive definite matrix must be symmetric: Y and Y^T differ.")

@@ -109,7 +109,6 @@ class SubsetLoss(Loss):
         return self._of_sizes(range(self.at_least, self.at_most + 1))
 
     def labels(self) -> Iterator[frozenset[Any]]:
-        """All 2^k subsets, small ones first."""
         return self._of_sizes(range(self.n_labels + 1))
 
     def _of_sizes(self, sizes: Iterable[int]) -> Iterator[frozenset[Any]]:
@@ -277,7 +276,6 @@ class SubsetHamming(SubsetLoss):
         return np.asarray((2 * Y - 1) / np.sqrt(self.n_labels))
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The labels with a positive coordinate, cut or filled up to the limits, for each row."""
         positive = near(G) < G
         counts = positive.sum(axis=1)
         sizes = np.clip(counts, self.at_least, self.at_most)

@@ -66,7 +66,6 @@ class TagsBySize(KeyedSpace):
 
     @property
     def diameter(self) -> float:
-        """In the blocks held; before there is a label, {} is the only answer."""
         return self.closed.span({n for n, _ in self.positions}) if self.names else 0.0
 
     def keys(self, y: Any) -> list[Any]:
@@ -82,7 +81,6 @@ class TagsBySize(KeyedSpace):
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set of known labels for each row."""
         if not self.names:
             return [frozenset()] * len(G)
         sizes, H, empty = self._blocks(G)
@@ -120,7 +118,6 @@ class TagsBySize(KeyedSpace):
         return {"loss": self.loss, "positions": self.positions, "p": self.p}
 
     def check_saved(self) -> None:
-        """A coordinate for each pair of a size and a label."""
         require_kind(self.loss, F1, "the loss of tags")
         keys = isinstance(self.positions, dict) and all(
             isinstance(key, tuple) and len(key) == 2 and type(key[0]) is int and (key[0] > 0 or key == EMPTY)

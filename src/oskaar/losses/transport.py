@@ -193,7 +193,6 @@ class Wasserstein(LossTrick):
         return 0.0
 
     def space(self) -> Space:
-        """No label seen: the uniform distribution and the certainties are the candidates."""
         pool = [_fixed(z) for z in (np.full(self.n, 1 / self.n), *np.eye(self.n))]
         pooled = {label_key(z): i for i, z in enumerate(pool)}
         return SeenLabels(self, {}, [], pool, pooled, Sheet(np.zeros((len(pool), 0))), Sheet(np.zeros((0, 0))))

@@ -65,7 +65,6 @@ class DependencyTree(SizedLoss):
         return float(sum(a != b for a, b in zip(z, y, strict=True)) / len(y))
 
     def check(self, y: Any) -> tuple[int, ...]:
-        """A tuple of heads that form a tree with one root."""
         if isinstance(y, (str, bytes, dict, AbstractSet)) or not isinstance(y, Iterable):
             raise ValueError(f"y must be a sequence of heads, one for each token, got {shorten(y)}.")
         given = list(y)
@@ -106,7 +105,6 @@ class DependencyTree(SizedLoss):
         return float(np.sqrt(2 * n)) if n > 1 else 0.0
 
     def rows_of(self, z: Any) -> int:
-        """An arc for each pair of tokens, and one from the root to each."""
         return len(z) ** 2
 
     def outputs(self, n: int = 3) -> Iterator[tuple[int, ...]]:

@@ -57,7 +57,6 @@ class _Vectors(Loss):
         return np.broadcast_to(ends, (self.dim,)).copy()
 
     def check(self, y: Any) -> Array:
-        """dim numbers, each in its range; a plain number will do for one target."""
         values = as_numbers([y] if self.dim == 1 and isinstance(y, Real) else y, (self.dim,), "a vector")
         if self.learned:
             if np.abs(values).max() > _MOST:
@@ -133,7 +132,6 @@ class Squared(_Vectors):
         return other
 
     def space(self) -> Space:
-        """All coordinates; where the range is learned, those of targets that vary."""
         return RangedSquares(self, np.zeros(self.dim)) if self.learned else super().space()
 
     def loss(self, z: Any, y: Any) -> float:
@@ -227,7 +225,6 @@ class Pinball(Slopes):
         self._measure()
 
     def costs(self, off: Array) -> Array:
-        """q (y - z)+ + (1 - q) (z - y)+ for z - y."""
         return np.maximum(-self.quantile * off, (1 - self.quantile) * off)
 
     def kinks(self, y: Array) -> tuple[Array, Array, Array]:
@@ -295,7 +292,6 @@ class Huber(Slopes):
         self._measure()
 
     def costs(self, off: Array) -> Array:
-        """Squared near 0, absolute far from it."""
         near = np.minimum(np.abs(off), self.delta)
         return near * (np.abs(off) - near / 2)
 
