@@ -104,7 +104,12 @@ class SeenPoints(GrowingSpace):
         some = np.flatnonzero(G.any(axis=1))
         if len(some):
             W = G[some] / np.abs(G[some]).max(axis=1, keepdims=True)
-            answers[some] = self._decoded(W)
+            Y, D = self._points.view, self._gaps.view
+            if self.loss.dim == 2:
+                angles = on_circle(np.arctan2(Y[:, 1], Y[:, 0]), W)
+                answers[some] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            else:
+                answers[some] = (on_sphere if self.loss.dim > 2 else best_label)(Y, D, W)
         return list(answers)
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
@@ -117,13 +122,6 @@ class SeenPoints(GrowingSpace):
     def squared_norms(self, V: Array) -> Array:
         norms: Array = np.einsum("...p,...p->...", V @ self.loss.label_kernel(self._gaps.view), V)
         return np.maximum(norms, 0.0)
-
-    def _decoded(self, W: Array) -> Array:
-        Y, D = self._points.view, self._gaps.view
-        if self.loss.dim == 2:
-            angles = on_circle(np.arctan2(Y[:, 1], Y[:, 0]), W)
-            return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        return on_sphere(Y, D, W) if self.loss.dim > 2 else best_label(Y, D, W)
 
 
 def _mean_square(dim: int) -> float:

@@ -75,7 +75,8 @@ class RankingLoss(PermutationLoss):
     def ranks(self, ys: Sequence[Any]) -> Array:
         """The rank of each item, from 0, with the mean rank for tied items: (len(ys), n)."""
         Z = self._as_whole(ys) if len(ys) else None
-        if Z is not None or not (self.takes_ties and any(self._is_tied(y) for y in ys)):
+        tied = (isinstance(item, AbstractSet) for y in ys for item in self._sequence(y))
+        if Z is not None or not (self.takes_ties and any(tied)):
             return np.argsort(self.indices(ys) if Z is None else Z, axis=1).astype(float)
         R = np.empty((len(ys), self.n))
         for i, y in enumerate(ys):
@@ -85,9 +86,6 @@ class RankingLoss(PermutationLoss):
                 R[i, group] = start + (len(group) - 1) / 2
                 start += len(group)
         return R
-
-    def _is_tied(self, y: Any) -> bool:
-        return any(isinstance(item, AbstractSet) for item in self._sequence(y))
 
 
 @saved("loss/spearman")

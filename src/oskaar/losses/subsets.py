@@ -52,7 +52,12 @@ class SubsetLoss(Loss):
         if separator is not None and not (isinstance(separator, str) and separator):
             raise TypeError(f"separator must be a text such as ';', got {separator!r}.")
         if self.names is None:
-            self._open_limits(at_least, at_most)
+            if at_least:
+                raise ValueError(
+                    f"at_least={at_least!r} needs the labels that there are: give their number or their names."
+                )
+            self.at_least = 0
+            self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
         else:
             most = self.n_labels if at_most is None else at_most
             self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
@@ -61,14 +66,6 @@ class SubsetLoss(Loss):
 
     def _measure(self) -> None:
         """What a loss without settings of its own sets once labels and limits are known: p, c_delta."""
-
-    def _open_limits(self, at_least: int, at_most: int | None) -> None:
-        if at_least:
-            raise ValueError(
-                f"at_least={at_least!r} needs the labels that there are: give their number or their names."
-            )
-        self.at_least = 0
-        self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -2,8 +2,7 @@ r"""Distributions compared by transport, the least cost of moving one into the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,7 +208,11 @@ def _transported(costs: Array, z: Any, y: Any) -> float:
         return 0.0
     if np.count_nonzero(a) == 1 or np.count_nonzero(b) == 1:
         return float(a @ costs @ b)  # to or from a certainty there is one plan
-    return float(_emd2()(a, b, costs))
+    try:
+        from ot import emd2
+    except ImportError:
+        raise ImportError("Wasserstein needs POT, which is not installed: pip install 'oskaar[transport]'.") from None
+    return float(emd2(a, b, costs))
 
 
 def _as_costs(costs: Any) -> Array:
@@ -232,13 +235,3 @@ def _as_costs(costs: Any) -> Array:
 def _fixed(z: Array) -> Array:
     z.setflags(write=False)  # labels are candidates: an answer must not be changed behind the learner's back
     return z
-
-
-@cache
-def _emd2() -> Callable[[Array, Array, Array], float]:
-    try:
-        from ot import emd2
-    except ImportError:
-        raise ImportError("Wasserstein needs POT, which is not installed: pip install 'oskaar[transport]'.") from None
-    solver: Callable[[Array, Array, Array], float] = emd2
-    return solver
