@@ -41,7 +41,7 @@ def reach(ends: Any, start: int, rows: int) -> tuple[int, int]:
 
 
 def batches(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
-    """Consecutive rounds in panels of at most so many rows, or of one round: the panel's span, and ends in it.
+    """Consecutive rounds in batches of at most so many rows, or of one round: the batch's span, and ends in it.
 
     >>> batches([2, 3, 7, 8], 4)
     [((0, 3), [2, 3]), ((3, 7), [4]), ((7, 8), [1])]

@@ -20,8 +20,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss, SeenLoss, Space
-from oskaar.losses.intervals import SeenVectors
-from oskaar.losses.ranges import Range, RangedSquares
+from oskaar.losses.ranges import Range, RangedSquares, SeenVectors
 from oskaar.requirements import require_positive, require_whole
 from oskaar.saved import saved
 
@@ -171,19 +170,16 @@ class Slopes(_Vectors, SeenLoss):
 
     steepest: float
 
+    first_slope: float
+    """l' at -infinity."""
+
+    kinks: tuple[tuple[float, float, float], ...]
+    """Where l' changes: places, jumps of l' there and changes of its slope."""
+
     def _measure(self) -> None:
         self.c_delta = (
             np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
         )
-
-    @abstractmethod
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """Where l'(theta - y) changes, for labels y (p,): places, jumps of l' and changes of its slope, (k, p)."""
-
-    @property
-    @abstractmethod
-    def first_slope(self) -> float:
-        """l' at -infinity."""
 
     @abstractmethod
     def costs(self, off: Array) -> Array:
@@ -216,6 +212,8 @@ class Pinball(Slopes):
     [array([7.])]
     """
 
+    kinks = ((0.0, 1.0, 0.0),)
+
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None, quantile: float = 0.5) -> None:
         super().__init__(dim, low, high)
         if not 0 < quantile < 1:
@@ -227,12 +225,8 @@ class Pinball(Slopes):
     def costs(self, off: Array) -> Array:
         return np.maximum(-self.quantile * off, (1 - self.quantile) * off)
 
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """The slope jumps by 1 at y."""
-        return y[None, :], np.ones((1, len(y))), np.zeros((1, len(y)))
-
     @property
-    def first_slope(self) -> float:
+    def first_slope(self) -> float:  # type: ignore[override]
         return -self.quantile
 
     def __repr__(self) -> str:
@@ -252,6 +246,7 @@ class Absolute(Slopes):
 
     steepest = 1.0
     first_slope = -1.0
+    kinks = ((0.0, 2.0, 0.0),)
 
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
         super().__init__(dim, low, high)
@@ -259,10 +254,6 @@ class Absolute(Slopes):
 
     def costs(self, off: Array) -> Array:
         return np.abs(off)
-
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """The slope jumps by 2 at y."""
-        return y[None, :], np.full((1, len(y)), 2.0), np.zeros((1, len(y)))
 
     def __repr__(self) -> str:
         return f"Absolute({self._range()})"
@@ -295,13 +286,12 @@ class Huber(Slopes):
         near = np.minimum(np.abs(off), self.delta)
         return near * (np.abs(off) - near / 2)
 
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """l' starts to rise at y - delta and stops at y + delta."""
-        rise = np.ones(len(y))
-        return np.stack([y - self.delta, y + self.delta]), np.zeros((2, len(y))), np.stack([rise, -rise])
+    @property
+    def kinks(self) -> tuple[tuple[float, float, float], ...]:  # type: ignore[override]
+        return (-self.delta, 0.0, 1.0), (self.delta, 0.0, -1.0)
 
     @property
-    def first_slope(self) -> float:
+    def first_slope(self) -> float:  # type: ignore[override]
         return -self.delta
 
     def __repr__(self) -> str:
