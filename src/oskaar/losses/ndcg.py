@@ -6,7 +6,6 @@ d_j = 1 / log2(j + 2) is what the gain at place j = 0, 1, ... counts, and DCG(z,
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import permutations, product
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.rankings import RankingLoss, sorted_items
 from oskaar.losses.sizes import SizedLoss
-from oskaar.requirements import require_positive, require_whole, shorten
+from oskaar.requirements import numbers_of, require_positive, require_whole, shorten
 from oskaar.saved import saved
 
 
@@ -56,8 +55,8 @@ class NDCG(RankingLoss):
         return self._scale * float(np.linalg.norm(self.discounts - self.discounts[::-1]))
 
     def check(self, y: Any) -> tuple[float, ...]:
-        grades = _grades(y)
-        if grades.shape != (self.n,) or not np.isfinite(grades).all() or (grades < 0).any():
+        grades = numbers_of(y)
+        if grades is None or grades.shape != (self.n,) or not np.isfinite(grades).all() or (grades < 0).any():
             raise ValueError(f"y must be a relevance >= 0 for each of the {self.n} items, got {y!r}.")
         return tuple(grades.tolist())
 
@@ -145,8 +144,8 @@ class Documents(SizedLoss):
         self.gain, self.normalised, self.top_grade = gain, bool(normalised), top_grade
 
     def check(self, y: Any) -> tuple[float, ...]:
-        grades = _grades(y)
-        if grades.ndim != 1 or not len(grades):
+        grades = numbers_of(y)
+        if grades is None or grades.ndim != 1 or not len(grades):
             raise ValueError(f"y must be a sequence of relevances, one for each document, got {shorten(y)}.")
         top = np.inf if self.top_grade is None else self.top_grade
         bad = np.flatnonzero(~(np.isfinite(grades) & (grades >= 0) & (grades <= top)))
@@ -220,14 +219,6 @@ class Documents(SizedLoss):
         more += "" if self.normalised else ", normalised=False"
         more += "" if self.top_grade is None else f", top_grade={self.top_grade:g}"
         return f"Documents(k={self.k}{more})"
-
-
-def _grades(y: Any) -> Array:
-    """Relevances as numbers; none where y is no sequence of numbers."""
-    try:
-        return np.zeros(0) if isinstance(y, (str, bytes, AbstractSet, dict)) else np.asarray(y, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return np.zeros(0)
 
 
 def _discounts(n: int, k: int | None) -> Array:

@@ -93,8 +93,9 @@ class RangedSquares(AffineSpace):
                 columns[i], scale[i] = place, A / closed.radius * unit
         super().__init__(closed, len(self.units) + (range_ is not None), columns, scale, offset)
 
-    def _default(self) -> Array:
-        return self.origin.copy()
+    @property
+    def default(self) -> Array:
+        return self.origin
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for each target that varies now, in a range that holds y."""

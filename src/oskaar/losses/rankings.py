@@ -15,6 +15,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import near
 from oskaar.losses.matchings import Matching, PermutationLoss, assigned
+from oskaar.requirements import numbers_of
 from oskaar.saved import saved
 
 
@@ -28,11 +29,8 @@ def order_from_ranks(ranks: Any, ties: bool = False) -> tuple[Any, ...]:
     >>> order_from_ranks([1, 2, 2], ties=True)
     (0, frozenset({1, 2}))
     """
-    try:
-        r = np.asarray(ranks, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"ranks must be numbers, got {ranks!r}.") from None
-    if r.ndim != 1 or not len(r) or not np.isfinite(r).all():
+    r = numbers_of(ranks)
+    if r is None or r.ndim != 1 or not len(r) or not np.isfinite(r).all():
         raise ValueError(f"ranks must be a vector of finite numbers, one for each item, got {ranks!r}.")
     order = np.argsort(r, kind="stable")
     if not ties:

@@ -138,6 +138,8 @@ class LogEuclidean(Loss):
     """
 
     zero_optimum = True
+    diameter = BALL_DIAMETER / 2
+    """That of the ball: w and -w on its border are both allowed."""
 
     def __init__(self, n: int, bound: float) -> None:
         self.n = require_whole("n", n)
@@ -146,11 +148,6 @@ class LogEuclidean(Loss):
         self._rows, self._columns = np.triu_indices(self.n)
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))
         self.p = len(self._rows) + 1
-
-    @property
-    def diameter(self) -> float:
-        """That of the ball: w and -w on its border are both allowed."""
-        return BALL_DIAMETER / 2
 
     def loss(self, z: Any, y: Any) -> float:
         return float(np.sum((_log(np.asarray(z)) - _log(np.asarray(y))) ** 2)) / (4 * self.bound**2)

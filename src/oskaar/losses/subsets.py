@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import Loss, Names, Space, near, require_hashable
 from oskaar.losses.certainty import Marginals, separate
-from oskaar.requirements import require_whole
+from oskaar.requirements import numbers_of, require_whole
 from oskaar.saved import saved
 
 Mask = NDArray[np.bool_]
@@ -176,13 +176,10 @@ class SubsetLoss(Loss):
         return all(isinstance(v, (bool, int, float, np.generic)) and v in (0, 1) for v in y)
 
     def _indicator(self, y: Any) -> Any:
-        try:
-            row = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=float).ravel()
-        except (TypeError, ValueError, OverflowError):
-            row = np.zeros(0)
-        if isinstance(y, (str, bytes)) or len(row) != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
+        row = None if isinstance(y, (str, bytes)) else numbers_of(y.toarray() if hasattr(y, "toarray") else y)
+        if row is None or row.size != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
             self._refuse(y)
-        return row
+        return row.ravel()
 
     def _refuse(self, y: Any) -> NoReturn:
         text = isinstance(y, str) and not self.indexed

@@ -11,7 +11,7 @@ from oskaar.arrays import Array, Sheet
 from oskaar.losses.base import GrowingSpace, SeenLoss, Space
 from oskaar.losses.simplex import as_distribution
 from oskaar.losses.trick import LossTrick, SeenLabels, label_key
-from oskaar.requirements import require_whole
+from oskaar.requirements import numbers_of, require_whole
 from oskaar.saved import saved
 
 _CHUNK = 1_000_000
@@ -62,11 +62,9 @@ class OrderedWasserstein(SeenLoss):
     def __init__(self, outcomes: Any) -> None:
         if isinstance(outcomes, (int, float, np.number)):
             outcomes = np.arange(float(require_whole("outcomes", outcomes)))
-        try:
-            places = np.array(outcomes, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            places = np.zeros(0)
-        if places.ndim != 1 or not places.size or not np.isfinite(places).all() or (np.diff(places) <= 0).any():
+        places = numbers_of(outcomes)
+        vector = places is not None and places.ndim == 1 and places.size > 0 and np.isfinite(places).all()
+        if places is None or not vector or (np.diff(places) <= 0).any():
             raise ValueError(f"outcomes must be a whole number >= 1 or finite places that rise, got {outcomes!r}.")
         self.places, self.n = places, len(places)
         self.steps: Array = np.diff(places) / ((places[-1] - places[0]) or 1.0)
@@ -217,10 +215,9 @@ def _transported(costs: Array, z: Any, y: Any) -> float:
 
 def _as_costs(costs: Any) -> Array:
     """A square matrix of costs, the largest 1."""
-    try:
-        C = np.array(costs, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"costs must be a square matrix of numbers, got {costs!r}.") from None
+    C = numbers_of(costs)
+    if C is None:
+        raise ValueError(f"costs must be a square matrix of numbers, got {costs!r}.")
     if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size:
         raise ValueError(f"costs must be a square matrix with a row for each outcome, got shape {C.shape}.")
     if not np.isfinite(C).all() or (C < 0).any():
