@@ -14,6 +14,7 @@ from oskaar.losses.fscore import F1 as F1
 from oskaar.losses.geodesics import SphereGeodesic as SphereGeodesic
 from oskaar.losses.kendall import KemenyGap as KemenyGap
 from oskaar.losses.kendall import Kendall as Kendall
+from oskaar.losses.markov import bio_transitions as bio_transitions
 from oskaar.losses.matchings import Matching as Matching
 from oskaar.losses.ndcg import NDCG as NDCG
 from oskaar.losses.ndcg import Documents as Documents
@@ -45,6 +46,5 @@ from oskaar.losses.vectors import Absolute as Absolute
 from oskaar.losses.vectors import Huber as Huber
 from oskaar.losses.vectors import Pinball as Pinball
 from oskaar.losses.vectors import Squared as Squared
-from oskaar.losses.viterbi import bio_transitions as bio_transitions
 
 __all__: list[str]

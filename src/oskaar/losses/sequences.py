@@ -14,8 +14,7 @@ from oskaar.arrays import Array
 from oskaar.losses.base import KeyedSpace, Loss, Names, Space, first_best, near, one_hot, require_hashable
 from oskaar.losses.certainty import Marginals, exclusive
 from oskaar.losses.classes import SeenClasses
-from oskaar.losses.markov import LearnedChain
-from oskaar.losses.viterbi import best_path, reachable
+from oskaar.losses.markov import LearnedChain, best_path, reachable
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 
