@@ -131,6 +131,55 @@ class StandardisedLinear(FeatureMap):
         return np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
 
 
+@saved("features/unit-columns")
+class UnitColumns(FeatureMap):
+    """z(x) = (1, x / |x|) on the first columns of sparse rows; a column is a feature once it is seen.
+
+    <z(x), z(x')> = cos(x, x') + 1, exactly, as long as there are no more columns than `most`; columns after these
+    count in |x| alone.
+
+    >>> z = UnitColumns(most=2)
+    >>> Z, z = z.seen(np.array([[3.0, 4.0]]))
+    >>> Z, z.dim, z(np.array([[0.0, 0.0]]))
+    (array([[1. , 0.6, 0.8]]), 3, array([[1., 0., 0.]]))
+    """
+
+    kappa = 2**0.5
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.columns = 0
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return self.most + 1
+
+    @property
+    def full(self) -> bool:
+        return self.columns >= self.most
+
+    def __call__(self, X: Rows) -> Array:
+        X = unit_rows(as_matrix(X, "UnitColumns"))
+        columns = max(self.columns, min(self.most, X.shape[1]))
+        Z = np.zeros((X.shape[0], 1 + columns))
+        Z[:, 0] = 1.0
+        here = X[:, :columns]
+        Z[:, 1 : 1 + here.shape[1]] = here.toarray() if is_sparse(here) else here
+        return Z
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        Z = self(X)
+        if Z.shape[1] == 1 + self.columns or not len(Z):
+            return Z, self
+        wider = copy.copy(self)
+        wider.columns = Z.shape[1] - 1
+        return Z, wider
+
+    def each(self, X: Rows) -> Array:
+        """The rows, which do not depend on those before them."""
+        return self(X)
+
+
 @saved("features/hashing")
 class Hashing(FeatureMap):
     """Columns of dense, sparse or dict rows, hashed with signs into buckets, then 1 for an intercept.

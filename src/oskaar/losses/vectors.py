@@ -34,6 +34,8 @@ class _Vectors(Loss):
     zero_optimum = True
     low: Any
     high: Any
+    _settings: tuple[str, ...] = ()
+    """Settings that the representation shows beside the range."""
 
     def __init__(self, dim: int, low: Any, high: Any) -> None:
         self.dim = require_whole("dim", dim)
@@ -79,11 +81,13 @@ class _Vectors(Loss):
         if self.low is None:
             raise ValueError(f"{self!r} learns its range from the stream: give low and high to use it by itself.")
 
-    def _range(self, more: bool = False) -> str:
-        if self.learned:
-            return "" if self.dim == 1 else str(self.dim) + ", " * more
-        low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
-        return f"{self.dim}, low={low}, high={high}" + ", " * more
+    def __repr__(self) -> str:
+        shown = [] if self.learned and self.dim == 1 else [str(self.dim)]
+        if not self.learned:
+            low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
+            shown += [f"low={low}", f"high={high}"]
+        shown += [f"{name}={getattr(self, name):g}" for name in self._settings]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @saved("loss/squared")
@@ -152,9 +156,6 @@ class Squared(_Vectors):
         concave = ~convex & G.any(axis=1)
         return list(self.middle + np.where(concave[:, None], ends, W))
 
-    def __repr__(self) -> str:
-        return f"Squared({self._range()})"
-
 
 class Slopes(_Vectors, SeenLoss):
     r"""Losses that are a mean over targets of l(z_i - y_i), known by the slope l', which is bounded by `steepest`.
@@ -176,10 +177,10 @@ class Slopes(_Vectors, SeenLoss):
     kinks: tuple[tuple[float, float, float], ...]
     """Where l' changes: places, jumps of l' there and changes of its slope."""
 
-    def _measure(self) -> None:
-        self.c_delta = (
-            np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
-        )
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
+        super().__init__(dim, low, high)
+        length = np.inf if self.learned else float(np.sum(self.high - self.low))
+        self.c_delta = self.steepest * length / (2 * self.dim)
 
     @abstractmethod
     def costs(self, off: Array) -> Array:
@@ -213,14 +214,14 @@ class Pinball(Slopes):
     """
 
     kinks = ((0.0, 1.0, 0.0),)
+    _settings = ("quantile",)
 
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None, quantile: float = 0.5) -> None:
-        super().__init__(dim, low, high)
         if not 0 < quantile < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
         self.quantile = float(quantile)
         self.steepest = max(self.quantile, 1 - self.quantile)
-        self._measure()
+        super().__init__(dim, low, high)
 
     def costs(self, off: Array) -> Array:
         return np.maximum(-self.quantile * off, (1 - self.quantile) * off)
@@ -228,9 +229,6 @@ class Pinball(Slopes):
     @property
     def first_slope(self) -> float:  # type: ignore[override]
         return -self.quantile
-
-    def __repr__(self) -> str:
-        return f"Pinball({self._range(True)}quantile={self.quantile:g})"
 
 
 @saved("loss/absolute")
@@ -248,15 +246,8 @@ class Absolute(Slopes):
     first_slope = -1.0
     kinks = ((0.0, 2.0, 0.0),)
 
-    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
-        super().__init__(dim, low, high)
-        self._measure()
-
     def costs(self, off: Array) -> Array:
         return np.abs(off)
-
-    def __repr__(self) -> str:
-        return f"Absolute({self._range()})"
 
 
 @saved("loss/huber")
@@ -276,11 +267,11 @@ class Huber(Slopes):
     [array([1.75])]
     """
 
+    _settings = ("delta",)
+
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None, delta: float = 1.0) -> None:
+        self.delta = self.steepest = require_positive("delta", delta, "beyond it errors count linearly")
         super().__init__(dim, low, high)
-        self.delta = require_positive("delta", delta, "beyond it errors count linearly")
-        self.steepest = self.delta
-        self._measure()
 
     def costs(self, off: Array) -> Array:
         near = np.minimum(np.abs(off), self.delta)
@@ -293,6 +284,3 @@ class Huber(Slopes):
     @property
     def first_slope(self) -> float:  # type: ignore[override]
         return -self.delta
-
-    def __repr__(self) -> str:
-        return f"Huber({self._range(True)}delta={self.delta:g})"
