@@ -15,7 +15,7 @@ import numpy as np
 from common import arguments_with_folder, best_of, report
 
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels, losses, replay, streams
-from oskaar.losses import kemeny
+from oskaar.losses import kendall
 
 GOALS = {"iris": 0.96, "glass": 0.85, "wine": 0.94, "vowel": 0.91}
 LAMS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -147,8 +147,8 @@ def decoders(rng):
     A = np.zeros((20, 20))
     A[np.triu_indices(20, 1)] = g20
     A -= A.T
-    exact = kemeny.gain(A, kemeny._by_subsets(A[None], np.zeros(1))[0])
-    found = kemeny.gain(A, list(twenty.decode(g20)))
+    exact = kendall.gain(A, kendall._by_subsets(A[None], np.zeros(1))[0])
+    found = kendall.gain(A, list(twenty.decode(g20)))
     report("Kemeny, 20 items, less than dynamic programming over all 2^20 sets", exact - found, 1e-6)
     for other in (losses.Kendall(5), losses.Kendall(8), losses.Kendall(10), losses.Spearman(20), losses.NDCG(20)):
         many_against_one(other, rng.normal(size=(1000 if other.n < 10 or other.n == 20 else 200, other.p)))

@@ -17,7 +17,7 @@ from common import arguments_with_folder, best_of, report
 from scipy.linalg import cholesky
 
 from oskaar import OSKAAR, BatchILE, kernels, losses, replay
-from oskaar.losses.viterbi import best_path, marginals
+from oskaar.losses.markov import best_path, marginals
 
 KERNEL, LAM = kernels.Gaussian(3.0) + 1.0, 0.1
 BUDGET = 1000

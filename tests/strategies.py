@@ -58,6 +58,20 @@ def space_of(loss, labels):
     return space
 
 
+def decoded(loss, labels, weights):
+    """What a learner answers for weights on checked labels."""
+    space = space_of(loss, labels)
+    return space.decode_many((weights @ space.embed_many(labels))[None, :])[0]
+
+
+def signed_weights(rng, count):
+    """Weights that are often negative, 0 or equal."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return rng.choice([-1.0, 0.0, 1.0], size=count)
+    return rng.normal(size=count) + (kind - 2)
+
+
 def queries(rng, rounds=6):
     """Rounds for `losses.Documents`: queries of 1 to 5 documents."""
     sizes = rng.integers(1, 6, rounds)

@@ -10,7 +10,7 @@ from strategies import space_of
 import oskaar
 from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
 from oskaar.learners.calibration import Calibration
-from oskaar.losses.simplex import projections
+from oskaar.losses.certainty import projections
 
 TAGS = ("billing", "refund", "bug")
 SETS = [frozenset(TAGS[j] for j in z) for z in naive.subsets(3)]

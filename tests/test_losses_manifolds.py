@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm, logm
 from scipy.optimize import minimize
-from strategies import few, space_of
+from strategies import decoded, few, signed_weights, space_of
 
 from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, checks, losses, replay
 
@@ -74,22 +74,14 @@ def drawn(name, seed, count):
     return loss, [loss.check(draw(rng)) for _ in range(count)], rng
 
 
-def signed_weights(rng, count):
-    kind = rng.integers(4)
-    if kind == 0:
-        return rng.choice([-1.0, 0.0, 1.0], size=count)
-    return rng.normal(size=count) + (kind - 2)
-
-
 @named()
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 7))
 def test_no_output_beats_decode(name, seed, count):
     """The risk of decode is at most that of labels and of random outputs, for weights of any sign."""
     loss, labels, rng = drawn(name, seed, count)
-    space = space_of(loss, labels)
     weights = signed_weights(rng, count)
-    z = space.decode_many((weights @ space.embed_many(labels))[None, :])[0]
+    z = decoded(loss, labels, weights)
     mine = naive.risk(loss, z, weights, labels)
     rivals = labels + [loss.check(FAMILIES[name][1](rng)) for _ in range(40 if name not in CANDIDATES_ONLY else 0)]
     assert mine <= naive.least_risk(loss, rivals, weights, labels) + 1e-8 * (1 + np.abs(weights).sum())
@@ -152,8 +144,7 @@ def test_circle_on_a_grid(seed, count, whole):
     weights = signed_weights(rng, count)
     for loss in (losses.Circular(), losses.Geodesic()):
         ys = [loss.check(y) for y in labels]
-        space = space_of(loss, ys)
-        z = space.decode_many((weights @ space.embed_many(ys))[None, :])[0]
+        z = decoded(loss, ys, weights)
         literal = naive.one_minus_cos if isinstance(loss, losses.Circular) else naive.arc
         assert literal(z, ys[0]) == pytest.approx(loss(z, ys[0]), abs=1e-12)
         rivals = np.concatenate([TURN, z + NEAR, ys, np.add(ys, math.pi)])
@@ -218,8 +209,7 @@ def test_vectors_on_a_grid(seed, count, whole):
         (losses.Huber(1, 0, 10, 1.5), lambda z, y: naive.huber(z[0], y[0], 1.5)),
     ):
         ys = [loss.check(y) for y in labels]
-        space = space_of(loss, ys)
-        z = space.decode_many((weights @ space.embed_many(ys))[None, :])[0]
+        z = decoded(loss, ys, weights)
         assert naive.risk(literal, z, weights, ys) <= naive.least_risk(literal, grid, weights, ys) + 1e-8
         assert loss(z, ys[0]) == pytest.approx(literal(z, ys[0]), abs=1e-12)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
-from oskaar.losses import kemeny
+from oskaar.losses import kendall
 
 
 def ranking_losses(n):
@@ -171,26 +171,26 @@ def antisymmetric(rng, m, n, whole=False):
 def test_kemeny_is_enumeration(n, whole, seed):
     """All three ways, whatever the size; to 14 items the first of equals in the dictionary."""
     A = antisymmetric(np.random.default_rng(seed), 3, n, whole)
-    orders, gaps = kemeny.best_orders(A)
+    orders, gaps = kendall.best_orders(A)
     assert not gaps.any()
     for a, order in zip(A, orders):
-        gains = [kemeny.gain(a, list(z)) for z in naive.orders(n)]
+        gains = [kendall.gain(a, list(z)) for z in naive.orders(n)]
         first = next(z for z, v in zip(naive.orders(n), gains) if v >= max(gains) - 1e-9)
         assert tuple(order.tolist()) == first
-        parts, gap = kemeny._by_components(a, 1e-12, None)
-        assert kemeny.gain(a, parts) == pytest.approx(max(gains), abs=1e-9)
+        parts, gap = kendall._by_components(a, 1e-12, None)
+        assert kendall.gain(a, parts) == pytest.approx(max(gains), abs=1e-9)
         assert gap == 0
         if n > 2:
-            whole_problem, gap = kemeny.by_programming(a)
-            assert kemeny.gain(a, whole_problem) == pytest.approx(max(gains), abs=1e-6)
+            whole_problem, gap = kendall.by_programming(a)
+            assert kendall.gain(a, whole_problem) == pytest.approx(max(gains), abs=1e-6)
             assert gap == 0
 
 
 def test_programming_agrees_with_dynamic_programming(rng):
     A = antisymmetric(rng, 1, 15)
-    by_subsets = kemeny._by_subsets(A, np.zeros(1))[0]
-    order, gap = kemeny.by_programming(A[0])
-    assert kemeny.gain(A[0], order) == pytest.approx(kemeny.gain(A[0], by_subsets), abs=1e-6)
+    by_subsets = kendall._by_subsets(A, np.zeros(1))[0]
+    order, gap = kendall.by_programming(A[0])
+    assert kendall.gain(A[0], order) == pytest.approx(kendall.gain(A[0], by_subsets), abs=1e-6)
     assert gap == 0
 
 
@@ -210,9 +210,9 @@ def test_twenty_items_in_parts(rng):
     z, gap = loss.decode_with_gap(B[np.triu_indices(n, 1)])
     assert gap == 0
     assert sorted(z) == list(range(n))
-    best = sum(kemeny.gain(a, kemeny._by_subsets(a[None], np.zeros(1))[0]) for a in blocks_of(A, sizes))
+    best = sum(kendall.gain(a, kendall._by_subsets(a[None], np.zeros(1))[0]) for a in blocks_of(A, sizes))
     between = sum(A[i, j] for i in range(n) for j in range(i + 1, n) if group[i] != group[j])
-    assert kemeny.gain(B, list(z)) == pytest.approx(best + between, abs=1e-6)
+    assert kendall.gain(B, list(z)) == pytest.approx(best + between, abs=1e-6)
 
 
 def blocks_of(A, sizes):
@@ -237,11 +237,11 @@ def test_the_gap_is_reported(rng):
 def test_local_search_never_loses(rng):
     for a in antisymmetric(rng, 20, 9):
         start = rng.permutation(9)
-        order = kemeny.improved(a, start)
-        assert kemeny.gain(a, order) >= kemeny.gain(a, start) - 1e-12
+        order = kendall.improved(a, start)
+        assert kendall.gain(a, order) >= kendall.gain(a, start) - 1e-12
         for i, j in itertools.product(range(9), repeat=2):
             moved = np.insert(np.delete(order, i), j, order[i])
-            assert kemeny.gain(a, moved) <= kemeny.gain(a, order) + 1e-9
+            assert kendall.gain(a, moved) <= kendall.gain(a, order) + 1e-9
 
 
 # ------------------------------------------------------------------ as users write them

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import space_of
+from strategies import decoded, space_of
 
 from oskaar import OSKAAR, SALAMI, BatchILE, checks, kernels, losses, replay
 from oskaar.losses import fscore
@@ -112,9 +112,8 @@ def test_jaccard_of_many_labels_beats_every_set_seen(seed, limits):
     rng = np.random.default_rng(seed)
     loss = losses.Jaccard(14, at_least=limits[0], at_most=limits[1])
     ys = [frozenset(rng.choice(14, size=rng.integers(0, 6), replace=False).tolist()) for _ in range(8)]
-    space = space_of(loss, ys)
     weights = rng.normal(size=8)
-    z = space.decode_many((weights @ space.embed_many(ys))[None, :])[0]
+    z = decoded(loss, ys, weights)
     assert limits[0] <= len(z) <= limits[1]
     near = [z ^ {j} for j in range(14)] + [z - {i} | {j} for i in z for j in range(14)]
     rivals = [r for r in [*ys, *near] if limits[0] <= len(r) <= limits[1]]
@@ -129,9 +128,7 @@ def test_jaccard_search_is_often_exact(rng, monkeypatch):
     monkeypatch.setattr("oskaar.losses.overlap._EXACT", 3)
     search = losses.Jaccard(8)
     ys = [naive.subsets(8)[i] for i in rng.integers(256, size=12)]
-    a, b = exact.space(), search.space()
-    for y in ys:
-        a, b = a.extended(y), b.extended(y)
+    a, b = space_of(exact, ys), space_of(search, ys)
     G = rng.normal(size=(100, a.p))
     found = [naive.risk(naive.jaccard, z, g, list(b.positions)) for z, g in zip(b.decode_many(G), G)]
     least = [naive.risk(naive.jaccard, z, g, list(a.positions)) for z, g in zip(a.decode_many(G), G)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oskaar import OSKAAR, SALAMI, Ensemble, checks, features, from_bytes, kernels, losses, replay
-from oskaar.losses import viterbi
+from oskaar.losses import markov
 
 BIO = ["O", "B-x", "I-x", "B-y", "I-y"]
 BIOES = ["I-x", "O", "E-x", "B-x", "S-x"]
@@ -34,12 +34,12 @@ def test_best_path_is_the_best_of_all(chain, room):
     scores, pair, start, end = chain
     values = {path: naive.path_score(path, *chain) for path in naive.all_paths(*scores.shape)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viterbi, "_ROOM", room)
+        patch.setattr(markov, "_ROOM", room)
         if max(values.values()) == -np.inf:
             with pytest.raises(ValueError, match=f"allow no sequence of length {len(scores)}"):
-                viterbi.best_path(scores, pair, start, end)
+                markov.best_path(scores, pair, start, end)
             return
-        path = viterbi.best_path(scores, pair, start, end)
+        path = markov.best_path(scores, pair, start, end)
     assert values[tuple(path.tolist())] == pytest.approx(max(values.values()), abs=1e-9)
 
 
@@ -48,8 +48,8 @@ def test_equal_paths_do_not_depend_on_rounding(chain, seed):
     scores, pair, start, end = chain
     noise = 1e-15 * np.random.default_rng(seed).normal(size=scores.shape)
     if max(naive.path_score(path, *chain) for path in naive.all_paths(*scores.shape)) > -np.inf:
-        path = viterbi.best_path(scores, pair, start, end)
-        assert viterbi.best_path(scores + noise * np.abs(scores).max(), pair, start, end).tolist() == path.tolist()
+        path = markov.best_path(scores, pair, start, end)
+        assert markov.best_path(scores + noise * np.abs(scores).max(), pair, start, end).tolist() == path.tolist()
 
 
 @given(chains())
@@ -57,16 +57,16 @@ def test_marginals_are_those_of_all_sequences(chain):
     factors, pair, start, end = (np.exp(part) for part in chain)
     masks = pair > 0, start > 0, end > 0
     allowed = [p for p in naive.all_paths(*factors.shape) if naive.path_score(p, *chain) > -np.inf]
-    assert viterbi.reachable(len(factors), *masks) == bool(allowed)
+    assert markov.reachable(len(factors), *masks) == bool(allowed)
     if allowed:
         expected = naive.sequence_marginals(factors, pair, start, end)
-        np.testing.assert_allclose(viterbi.marginals(factors, pair, start, end), expected, atol=1e-12)
+        np.testing.assert_allclose(markov.marginals(factors, pair, start, end), expected, atol=1e-12)
 
 
 def test_marginals_of_long_sequences(rng):
     """2000 places do not underflow: far from its ends a chain without evidence is as it is in the middle."""
     pair = rng.random((3, 3))
-    P = viterbi.marginals(np.full((2000, 3), 1e-6), pair, np.ones(3), np.ones(3))
+    P = markov.marginals(np.full((2000, 3), 1e-6), pair, np.ones(3), np.ones(3))
     np.testing.assert_allclose(P[1000], P[1001], atol=1e-12)
     np.testing.assert_allclose(P.sum(axis=1), 1)
 

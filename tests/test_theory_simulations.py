@@ -57,7 +57,7 @@ def test_four_is_the_least_constant():
 
 
 def test_the_identity_behind_it(rng):
-    """2 R = sum 3/2 |u|^2 - <u, v> - |v|^2 / 2 - 2 <n, u - v>, equation (2) of theory.data_dependent."""
+    """2 R = sum 3/2 |u|^2 - <u, v> - |v|^2 / 2 - 2 <n, u - v>, equation (2) of theory.high_probability."""
     g, best, e, phi = rng.normal(size=(4, 30, 3))
     u, v, n = g - e, best - e, phi - e
     regret = ((g - phi) ** 2).sum() - ((best / 2 + g / 2 - phi) ** 2).sum()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import sentences
 
 from oskaar import OSKAAR, SALAMI, checks, kernels, losses, replay, streams
-from oskaar.losses.arborescence import best_tree
+from oskaar.losses.trees import best_tree
 
 TREES = {n: naive.trees(n) for n in range(1, 6)}
 

@@ -41,7 +41,7 @@ def reach(ends: Any, start: int, rows: int) -> tuple[int, int]:
 
 
 def batches(ends: Any, rows: int) -> list[tuple[tuple[int, int], list[int]]]:
-    """Consecutive rounds in panels of at most so many rows, or of one round: the panel's span, and ends in it.
+    """Consecutive rounds in batches of at most so many rows, or of one round: the batch's span, and ends in it.
 
     >>> batches([2, 3, 7, 8], 4)
     [((0, 3), [2, 3]), ((3, 7), [4]), ((7, 8), [1])]
@@ -60,8 +60,7 @@ def random_signs(rows: int, columns: int) -> Array:
     >>> bool(np.all(np.abs(random_signs(3, 2)) == 1))
     True
     """
-    signs: Array = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, columns))
-    return signs
+    return np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, columns))
 
 
 def mix(values: Any) -> Any:

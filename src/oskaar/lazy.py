@@ -15,7 +15,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
 
     >>> get, _, names = lazy("oskaar.theory")
     >>> get("Capacity").__module__, names[:2]
-    ('oskaar.theory.capacity', ['Capacity', 'DimensionSketch'])
+    ('oskaar.theory.dimension', ['Capacity', 'DimensionSketch'])
     """
     stub = ast.parse(pkgutil.get_data(package, "__init__.pyi") or b"")
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def require_whole(name: str, number: Any, least: int = 1, most: int | None = None, note: str = "") -> int:
@@ -91,6 +92,18 @@ def require_bool(name: str, value: Any) -> bool:
     if type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     raise TypeError(f"{name} must be True or False, got {shorten(value)}.")
+
+
+def numbers_of(value: Any) -> NDArray[np.float64] | None:
+    """A new array of numbers; None where they are none.
+
+    >>> numbers_of([1, 2]), numbers_of({1, 2})
+    (array([1., 2.]), None)
+    """
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def shorten(value: Any) -> str:

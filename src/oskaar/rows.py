@@ -29,7 +29,6 @@ class MixedRows:
         return len(self.dense)
 
     def __getitem__(self, which: Any) -> MixedRows:
-        """Some of the rows."""
         return MixedRows(self.dense[which], self.sparse[which])
 
     def copy(self) -> MixedRows:

@@ -5,6 +5,15 @@ r"""Random Fourier features (Rahimi and Recht 2007) and orthogonal ones (Yu et a
 with w_1..w_m from the spectrum of k: E <z(x), z(x')> = c k(x, x'), and |z(x)|^2 = c exactly. The error of one pair
 of rows is about c / sqrt(m). A sum of kernels shares the features evenly between its terms; a constant is one
 feature, sqrt(constant), the last.
+
+By Bochner's theorem k(x - x') = E cos(<w, x - x'>) for a distribution of w, the spectrum of k:
+
+    Gaussian(l)    w = g / l,                     g standard normal
+    Matern(l, nu)  w = g / (l sqrt(u / (2 nu))),  u chi-squared with 2 nu degrees of freedom: Student's t
+    Laplacian(l)   w = c / l,                     c standard Cauchy in each column
+
+Columns are drawn in groups of 64 from generators of their own, so that the frequencies of a column depend on
+the seed and the column alone: rows may become wider at any time.
 """
 
 from __future__ import annotations
@@ -18,11 +27,13 @@ import numpy as np
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, require_width
-from oskaar.features.spectra import frequencies, terms_of
-from oskaar.kernels import Gaussian, Kernel, Laplacian, Matern, default_kernel
+from oskaar.kernels import Constant, Gaussian, Kernel, Laplacian, Matern, Product, Stationary, Sum, default_kernel
 from oskaar.requirements import require_whole
 from oskaar.rows import is_sparse
 from oskaar.saved import saved
+
+_GROUP = 64
+"""Columns that are drawn together."""
 
 
 @saved("features/fourier")
@@ -177,3 +188,70 @@ class Orthogonal(RandomFourier):
 
     _orthogonal = True
     _kernels = (Gaussian, Matern)
+
+
+def terms_of(kernel: Any) -> tuple[list[tuple[float, Kernel]], float]:
+    """The scaled kernels that a kernel is the sum of, and its constant.
+
+    >>> terms_of(2.0 * (Gaussian() + 0.5) + Matern() + 1.0)
+    ([(2.0, Gaussian(lengthscale=1.0)), (1.0, Matern(lengthscale=1.0, nu=1.5))], 2.0)
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a kernel of oskaar.kernels, got {kernel!r}.")
+    if isinstance(kernel, Constant):
+        return [], float(kernel.value)
+    if isinstance(kernel, Sum):
+        (left, a), (right, b) = terms_of(kernel.left), terms_of(kernel.right)
+        return left + right, a + b
+    if isinstance(kernel, Product):
+        for one, other in ((kernel.left, kernel.right), (kernel.right, kernel.left)):
+            parts, scale = terms_of(one)
+            if not parts:
+                parts, constant = terms_of(other)
+                return [(scale * c, k) for c, k in parts if scale * c > 0], scale * constant
+    return [(1.0, kernel)], 0.0
+
+
+def frequencies(
+    kernel: Kernel, width: int, pairs: int, seed: int, stream: int, orthogonal: bool, whole: bool
+) -> Array:
+    """(width, pairs) frequencies of a stationary kernel; `stream` tells several kernels of one map apart.
+
+    orthogonal: orthogonal within each group of columns, or, where the width is the `whole` of it, in all.
+
+    >>> narrow, wide = (frequencies(Gaussian(), d, 4, 0, 0, False, False) for d in (3, 100))
+    >>> np.array_equal(narrow, wide[:3])
+    True
+    """
+    assert isinstance(kernel, Stationary)
+    if orthogonal and whole:
+        W = _orthogonal(_generator(seed, stream, 0), width, pairs)
+    else:
+        rngs = [_generator(seed, stream, 1 + g) for g in range(-(-width // _GROUP))]
+        if orthogonal:
+            groups = [_orthogonal(rng, _GROUP, pairs) for rng in rngs]
+        elif isinstance(kernel, Laplacian):
+            groups = [rng.standard_cauchy((_GROUP, pairs)) for rng in rngs]
+        else:
+            groups = [rng.standard_normal((_GROUP, pairs)) for rng in rngs]
+        W = np.concatenate([np.zeros((0, pairs)), *groups])[:width]
+    scale = np.full(pairs, 1.0 / kernel.lengthscale)
+    if isinstance(kernel, Matern):
+        freedom = 2 * kernel.nu
+        scale /= np.sqrt(_generator(seed, stream).chisquare(freedom, pairs) / freedom)
+    return np.ascontiguousarray(W * scale)
+
+
+def _generator(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def _orthogonal(rng: np.random.Generator, columns: int, pairs: int) -> Array:
+    """Blocks of orthogonal directions, each as long as a normal vector: every frequency is standard normal."""
+    if columns == 0:
+        return np.zeros((0, pairs))
+    size = min(columns, pairs)
+    blocks = -(-pairs // size)
+    Q = np.linalg.qr(rng.standard_normal((blocks, columns, size)))[0]  # signs do not matter: cos is even
+    lengths = np.sqrt(rng.chisquare(columns, (blocks, 1, size)))
+    return (Q * lengths).transpose(1, 0, 2).reshape(columns, blocks * size)[:, :pairs]

@@ -1,18 +1,24 @@
-"""Linear features: the row itself, as it is or divided by its norm, with or without an intercept.
+r"""Linear features: the row itself, as it is or divided by its norm, with or without an intercept, or hashed.
 
 <z(x), z(x')> is kernels.Linear() or, for rows divided by their norms, kernels.Cosine(), exactly; the intercept
-adds 1.
+adds 1. Hashing (Weinberger et al. 2009) puts any number of columns into a fixed number of features,
+
+    z_b(x) = sum_{j: h(j) = b} s(j) x_j,    h(j) a bucket and s(j) = +-1, both hashes of the column j          (1)
+
+Over the seeds E <z(x), z(x')> = <x, x'>: two columns in one bucket meet with random signs. The error is about
+|x| |x'| sqrt(2 / dim).
 """
 
 from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 
 from oskaar import kernels
-from oskaar.arrays import Array, Rows
+from oskaar.arrays import Array, Rows, mix
 from oskaar.features.base import FeatureMap
 from oskaar.features.rows import as_matrix, require_width, to_dense, unit_rows
 from oskaar.requirements import require_whole
@@ -41,7 +47,6 @@ class LinearMap(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """The width, and one for the intercept."""
         if self.width is None:
             raise ValueError(
                 f"the dim of {self!r} is not known before its first row: declare it, "
@@ -73,7 +78,6 @@ class LinearMap(FeatureMap):
         return Z
 
     def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
-        """The rows; the next map holds on to their width."""
         Z = self(X)
         if self.width is not None or len(Z) == 0 or X.shape[1] == 0:
             return Z, self
@@ -120,10 +124,106 @@ class StandardisedLinear(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """One for each feature, and one for the intercept."""
         return len(self.units.scales) + 1
 
     def __call__(self, X: Rows) -> Array:
         U = self.units.mapped(dense_part(X))
-        Z: Array = np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
+        return np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
+
+
+@saved("features/unit-columns")
+class UnitColumns(FeatureMap):
+    """z(x) = (1, x / |x|) on the first columns of sparse rows; a column is a feature once it is seen.
+
+    <z(x), z(x')> = cos(x, x') + 1, exactly, as long as there are no more columns than `most`; columns after these
+    count in |x| alone.
+
+    >>> z = UnitColumns(most=2)
+    >>> Z, z = z.seen(np.array([[3.0, 4.0]]))
+    >>> Z, z.dim, z(np.array([[0.0, 0.0]]))
+    (array([[1. , 0.6, 0.8]]), 3, array([[1., 0., 0.]]))
+    """
+
+    kappa = 2**0.5
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.columns = 0
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return self.most + 1
+
+    @property
+    def full(self) -> bool:
+        return self.columns >= self.most
+
+    def __call__(self, X: Rows) -> Array:
+        X = unit_rows(as_matrix(X, "UnitColumns"))
+        columns = max(self.columns, min(self.most, X.shape[1]))
+        Z = np.zeros((X.shape[0], 1 + columns))
+        Z[:, 0] = 1.0
+        here = X[:, :columns]
+        Z[:, 1 : 1 + here.shape[1]] = here.toarray() if is_sparse(here) else here
         return Z
+
+    def seen(self, X: Rows) -> tuple[Array, FeatureMap]:
+        Z = self(X)
+        if Z.shape[1] == 1 + self.columns or not len(Z):
+            return Z, self
+        wider = copy.copy(self)
+        wider.columns = Z.shape[1] - 1
+        return Z, wider
+
+    def each(self, X: Rows) -> Array:
+        """The rows, which do not depend on those before them."""
+        return self(X)
+
+
+@saved("features/hashing")
+class Hashing(FeatureMap):
+    """Columns of dense, sparse or dict rows, hashed with signs into buckets, then 1 for an intercept.
+
+    normalise: rows are divided by their norm first: close to kernels.Cosine() rather than kernels.Linear().
+    dim counts the intercept. Columns are hashed by their number: names of dict rows are numbered as they
+    first appear in the stream, and only the inputs remember them, the map holds nothing. kappa is infinite:
+    columns that collide may add up.
+
+    >>> z = Hashing(dim=9, seed=0, normalise=False)
+    >>> z(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 5.0]])).shape
+    (2, 9)
+    """
+
+    def __init__(self, dim: int, seed: int = 0, intercept: bool = True, normalise: bool = True) -> None:
+        self.intercept, self.normalise = bool(intercept), bool(normalise)
+        self.dim = require_whole("dim", dim, least=1 + self.intercept)
+        self.seed = require_whole("seed", seed, least=0)
+        self._start = int(mix(np.array([self.seed % 2**64], dtype=np.uint64))[0])
+        if self.dim >= 2**31:
+            raise ValueError(f"dim must be below 2^31, got {dim}.")
+
+    def __call__(self, X: Rows) -> Array:
+        X = as_matrix(X, "Hashing")
+        n, X = X.shape[0], unit_rows(X) if self.normalise else X
+        if is_sparse(X):
+            entries = np.diff(X.indptr)
+            buckets, signs = self._hashed(X.indices)
+            values, rows = X.data * signs, np.repeat(np.arange(n), entries)
+        else:
+            buckets, signs = self._hashed(np.arange(X.shape[1]))
+            values, rows = X * signs, np.arange(n)[:, None]
+        places = (rows * self.dim + buckets).ravel()
+        sums = np.bincount(places, weights=values.ravel(), minlength=n * self.dim)  # (1)
+        Z: Array = sums.astype(float, copy=False).reshape(n, self.dim)  # without any entries they are integers
+        Z[:, self.dim - self.intercept :] = 1.0
+        return Z
+
+    def _hashed(self, columns: Any) -> tuple[Any, Array]:
+        """The bucket and the sign of each column."""
+        bits = mix(columns.astype(np.uint64) ^ np.uint64(self._start))
+        buckets = (bits >> np.uint64(32)) * np.uint64(self.dim - self.intercept) >> np.uint64(32)
+        return buckets.astype(np.int64), 1.0 - 2.0 * (bits & np.uint64(1)).astype(float)
+
+    def __repr__(self) -> str:
+        settings = f"dim={self.dim}, seed={self.seed}, intercept={self.intercept}, normalise={self.normalise}"
+        return f"Hashing({settings})"

@@ -125,7 +125,6 @@ class Standardised(FeatureMap):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """That of the inner map."""
         return self.map.dim
 
     @property
@@ -192,8 +191,7 @@ def _require_columns(X: Array, origin: Array) -> None:
 
 def _ratio(values: Array, size: Array) -> Array:
     """values / size, 0 where the size is 0."""
-    ratio: Array = np.divide(values, size, out=np.zeros_like(values), where=size > 0)
-    return ratio
+    return np.divide(values, size, out=np.zeros_like(values), where=size > 0)
 
 
 def _with_data(X: Any, data: Array) -> Any:

@@ -20,8 +20,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.features.base import FeatureMap
+from oskaar.features.fourier import terms_of
 from oskaar.features.rows import LARGEST, as_matrix, require_width, to_dense
-from oskaar.features.spectra import terms_of
 from oskaar.kernels import Gaussian
 from oskaar.requirements import require_whole
 from oskaar.saved import saved

@@ -59,7 +59,6 @@ class Rowwise(_Function):
         return np.asarray(self.function(X, Y), dtype=float)
 
     def diag(self, X: Rows) -> Array:
-        """The diagonal of one-row calls."""
         n = count(X)
         return np.array([np.asarray(self.function(X[i : i + 1], X[i : i + 1])).item() for i in range(n)])
 

@@ -162,5 +162,4 @@ def _distribution(column: Array) -> tuple[Array, Array]:
 def _places(values: Array, low: Array | float, high: Array | float) -> Array:
     """Values between low and high as numbers from 0 to 1; 0 where both are the same."""
     span = np.asarray(high) / 2 - np.asarray(low) / 2  # halves: nothing overflows
-    places: Array = (values / 2 - np.asarray(low) / 2) / np.where(span > 0, span, 1.0)
-    return places
+    return (values / 2 - np.asarray(low) / 2) / np.where(span > 0, span, 1.0)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-import oskaar.losses.simplex  # noqa: F401, not in a round: a child that is forked then could never load it
 from oskaar.arrays import Array, fit_columns, spans
 from oskaar.learners.labels import Labels
 from oskaar.losses.certainty import Marginals

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from oskaar.arrays import Array
 from oskaar.features import FeatureMap, Nystrom
-from oskaar.features.linear import StandardisedLinear
-from oskaar.features.unit_columns import UnitColumns
+from oskaar.features.linear import StandardisedLinear, UnitColumns
 from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
 from oskaar.inputs.stores import MixedStore

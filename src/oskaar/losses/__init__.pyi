@@ -5,20 +5,19 @@ from oskaar.losses.alignments import normalised_dtw as normalised_dtw
 from oskaar.losses.alignments import normalised_edit_distance as normalised_edit_distance
 from oskaar.losses.base import Loss as Loss
 from oskaar.losses.base import Space as Space
-from oskaar.losses.chains import Sequence as Sequence
 from oskaar.losses.circles import Angles as Angles
 from oskaar.losses.circles import Circular as Circular
 from oskaar.losses.circles import Geodesic as Geodesic
 from oskaar.losses.classes import CostMatrix as CostMatrix
 from oskaar.losses.classes import ZeroOne as ZeroOne
-from oskaar.losses.documents import Documents as Documents
 from oskaar.losses.fscore import F1 as F1
 from oskaar.losses.geodesics import SphereGeodesic as SphereGeodesic
 from oskaar.losses.kendall import KemenyGap as KemenyGap
 from oskaar.losses.kendall import Kendall as Kendall
-from oskaar.losses.lines import OrderedWasserstein as OrderedWasserstein
+from oskaar.losses.markov import bio_transitions as bio_transitions
 from oskaar.losses.matchings import Matching as Matching
 from oskaar.losses.ndcg import NDCG as NDCG
+from oskaar.losses.ndcg import Documents as Documents
 from oskaar.losses.ordinal import Ordinal as Ordinal
 from oskaar.losses.overlap import Jaccard as Jaccard
 from oskaar.losses.rankings import Footrule as Footrule
@@ -26,6 +25,7 @@ from oskaar.losses.rankings import PositionHamming as PositionHamming
 from oskaar.losses.rankings import Spearman as Spearman
 from oskaar.losses.rankings import order_from_ranks as order_from_ranks
 from oskaar.losses.rows import PerRow as PerRow
+from oskaar.losses.sequences import Sequence as Sequence
 from oskaar.losses.sequences import SequenceHamming as SequenceHamming
 from oskaar.losses.setmatch import SubsetZeroOne as SubsetZeroOne
 from oskaar.losses.simplex import Hellinger as Hellinger
@@ -37,6 +37,7 @@ from oskaar.losses.spheres import Sphere as Sphere
 from oskaar.losses.subsets import PrecisionAtK as PrecisionAtK
 from oskaar.losses.subsets import SubsetHamming as SubsetHamming
 from oskaar.losses.subsets import SubsetLoss as SubsetLoss
+from oskaar.losses.transport import OrderedWasserstein as OrderedWasserstein
 from oskaar.losses.transport import Wasserstein as Wasserstein
 from oskaar.losses.trees import DependencyTree as DependencyTree
 from oskaar.losses.trees import arcs as arcs
@@ -45,6 +46,5 @@ from oskaar.losses.vectors import Absolute as Absolute
 from oskaar.losses.vectors import Huber as Huber
 from oskaar.losses.vectors import Pinball as Pinball
 from oskaar.losses.vectors import Squared as Squared
-from oskaar.losses.viterbi import bio_transitions as bio_transitions
 
 __all__: list[str]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,10 @@ class AffineSpace(Space):
 
     def decode_many(self, G: Array) -> list[Any]:
         if self.closed is None:
-            return [self._default() for _ in G]
+            return [copy(self.default) for _ in G]
         return self.closed.decode_many(self.lifted(G))
 
     def squared_norms(self, V: Array) -> Array:
-        """Those of phi."""
         if self.closed is None:
             return np.zeros(V.shape[:-1])
         return super().squared_norms(self.lifted(V))
@@ -82,9 +82,6 @@ class AffineSpace(Space):
             return np.inf
         h = self.lifted(fit_columns(g[None], self.p))[0]
         return max(0.0, float((self.psi(z) - self.psi(self.best(y))) @ h))
-
-    def _default(self) -> Any:
-        return self.default
 
 
 def constant_and(values: Sequence[Sequence[tuple[int, float]]], p: int) -> Array:

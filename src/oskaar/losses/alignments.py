@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
+from oskaar.requirements import numbers_of
 from oskaar.saved import saved
 
 
@@ -124,9 +125,8 @@ def _levenshtein() -> Callable[[Any, Any], int]:
 
     def distance(z: Any, y: Any) -> int:
         if not (isinstance(z, str) and isinstance(y, str)):
-            codes: dict[
-                Any, int
-            ] = {}  # rapidfuzz takes symbols with one hash for equal, as "a" and 97 or 0 and 2^61 - 1
+            # rapidfuzz takes symbols with one hash for equal, as "a" and 97 or 0 and 2^61 - 1
+            codes: dict[Any, int] = {}
             z, y = ([codes.setdefault(symbol, len(codes)) for symbol in word] for word in (z, y))
         return int(Levenshtein.distance(z, y))
 
@@ -167,10 +167,7 @@ def _one_edit_away(symbols: tuple[Any, ...], y: Any) -> list[Any]:
 
 def _series(values: Any) -> Array:
     """A series as rows of points."""
-    try:
-        rows: Array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"a series must be numbers (n,) or points (n, d), got {values!r}.") from None
-    if rows.ndim not in (1, 2) or 0 in rows.shape or not np.isfinite(rows).all():
+    rows = numbers_of(values)
+    if rows is None or rows.ndim not in (1, 2) or 0 in rows.shape or not np.isfinite(rows).all():
         raise ValueError(f"a series must be finite numbers (n,) or points (n, d), n >= 1, got {values!r}.")
     return rows if rows.ndim == 2 else rows[:, None]

@@ -28,6 +28,7 @@ import numpy as np
 
 from oskaar.arrays import Array
 from oskaar.losses.base import near
+from oskaar.requirements import numbers_of
 
 _RATIO = (np.sqrt(3) - 1) / 4
 A2, B2 = float(1 / (1 + _RATIO)), float(_RATIO / (1 + _RATIO))
@@ -67,11 +68,7 @@ def means(V: Array, B: Array) -> tuple[Array, Any]:
 
 def as_numbers(y: Any, shape: tuple[int, ...], what: str) -> Array:
     """A new array of finite numbers of the given shape, or an error that names what is wrong."""
-    try:
-        plain = not isinstance(y, (str, bytes, dict, set, frozenset)) and y is not None
-        values = np.array(y, dtype=float) if plain else None
-    except (TypeError, ValueError, OverflowError):
-        values = None
+    values = None if y is None or isinstance(y, (str, bytes)) else numbers_of(y)
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise ValueError(f"{what} must be complete, got masked values: impute them, or drop the round.")
     if values is None or values.shape != shape:

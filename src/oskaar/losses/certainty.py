@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,9 @@ from oskaar.arrays import Array
 
 LEAST = 1e-9
 """The least sum of weights that is distinguished from 0."""
+
+_FEW = 8
+"""Of fewer shares NumPy adds up one after the other, and a loop is faster."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,7 @@ def exclusive(names: Sequence[Any], Q: Array, mass: Array | None = None, places:
         return Marginals(names, Q, True, places)
     if mass is not None:
         Q = np.where(mass > LEAST, Q / np.maximum(mass, LEAST), 1 / len(names))
-    return Marginals(names, _projections()(Q), True, places)
-
-
-@cache
-def _projections() -> Any:
-    from oskaar.losses.simplex import projections  # which needs this module
-
-    return projections
+    return Marginals(names, projections(Q), True, places)
 
 
 def separate(names: Sequence[Any], Q: Array, mass: Array | None = None) -> Marginals:
@@ -103,3 +98,34 @@ def levels(names: Sequence[Any], above: Array, mass: Array | None = None) -> Mar
     ones = np.ones((len(above), 1)) if mass is None else mass
     ends = np.concatenate([ones, above, np.zeros_like(ones)], axis=1)
     return exclusive(names, -np.diff(ends, axis=1), mass)
+
+
+def projections(Z: Array) -> Array:
+    """The nearest distribution to each row: max(z - threshold, 0), the threshold found by sorting.
+
+    >>> projections(np.array([[0.5, 0.5], [3.0, 0.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    if len(Z) == 1 and Z.shape[1] < _FEW:
+        return np.array([_projection(Z[0].tolist())])
+    Z = Z - Z.max(axis=1, keepdims=True)
+    falling = -np.sort(-Z, axis=1)
+    counts = np.arange(1, Z.shape[1] + 1)
+    thresholds = (np.cumsum(falling, axis=1) - 1) / counts
+    kept = np.sum(falling > thresholds, axis=1) - 1
+    shares = np.maximum(Z - thresholds[np.arange(len(Z)), kept][:, None], 0.0)
+    nearest: Array = shares / shares.sum(axis=1, keepdims=True)
+    return nearest
+
+
+def _projection(z: list[float]) -> list[float]:
+    """One row of `projections`, to the last bit."""
+    largest, total, threshold = max(z), 0.0, 0.0
+    for n, each in enumerate(sorted((each - largest for each in z), reverse=True), 1):
+        total += each
+        if each > (total - 1) / n:
+            threshold = (total - 1) / n
+    shares = [max(each - largest - threshold, 0.0) for each in z]
+    total = sum(shares)
+    return [share / total for share in shares]

@@ -174,8 +174,7 @@ class SeenAngles(GrowingSpace):
 
     def squared_norms(self, V: Array) -> Array:
         """The integral of f^2 / pi: equal to v^T Q v with Q = 1 - 2 |y - y'| / pi, in O(p)."""
-        norms: Array = self._heights(V) ** 2 @ (self.gaps / np.pi)
-        return norms
+        return self._heights(V) ** 2 @ (self.gaps / np.pi)
 
     def _heights(self, V: Array) -> Array:
         """f between neighbouring lines, (..., p + 1): it starts with all sides as they are, each line flips one."""
@@ -198,5 +197,4 @@ def as_angle(y: Any) -> float:
 
 
 def _directions(X: Array, Y: Array) -> Array:
-    angles: Array = np.arctan2(Y + 0.0, X + 0.0)  # + 0.0 makes -0.0 a 0.0: the direction of no vector is 0
-    return angles
+    return np.arctan2(Y + 0.0, X + 0.0)  # + 0.0 makes -0.0 a 0.0: the direction of no vector is 0

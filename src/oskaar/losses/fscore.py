@@ -75,7 +75,6 @@ class F1(SubsetLoss):
 
     @property
     def diameter(self) -> float:
-        """`span` over all sizes of y."""
         return self.span(range(self.n_labels + 1)) if self.names is not None else np.inf
 
     def span(self, sizes: Iterable[int]) -> float:
@@ -101,7 +100,6 @@ class F1(SubsetLoss):
         return 1 - (1 + weight) * len(z & y) / (len(z) + weight * len(y))
 
     def embed(self, y: Any) -> Array:
-        """phi(y), all k^2 + 1 coordinates."""
         self.listed()
         y = self.check(y)
         space = SizeSpace(self, (len(y),))
@@ -192,8 +190,7 @@ class SizeSpace(Space):
     def extended(self, y: Any) -> Space:
         return self if len(y) in self.starts else SizeSpace(self.loss, (*self.sizes, len(y)))
 
-    def joined(self, other: Space) -> Space:
-        assert isinstance(other, SizeSpace)
+    def joined(self, other: Any) -> Space:
         return SizeSpace(self.loss, (*self.sizes, *(n for n in other.sizes if n not in self.starts)))
 
     def places(self, other: Any) -> Any:
@@ -219,36 +216,28 @@ class SizeSpace(Space):
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        k = self.loss.n_labels
-        sizes = [n for n in self.sizes if n]
-        empty = G[:, self.starts[0]] if self._holds_empty() else np.zeros(len(G))
-        H = np.empty((len(G), len(sizes), k))
-        for i, n in enumerate(sizes):
-            H[:, i] = G[:, self.starts[n] : self.starts[n] + k]
-        return self.loss.best_sets(H, np.array(sizes, dtype=int), empty)
+        sizes, H, empty = self._blocks(G)
+        return self.loss.best_sets(H, sizes, empty)
 
     def probabilities(self, G: Array) -> Marginals | None:
         """P(label) = sum_n sqrt(n) g_n over sum_n P(|y| = n); sets of a fixed size are centred, and say less."""
         if self.loss.exactly or self.loss.at_least:
             return None
-        empty = G[:, self.starts[0] : self.starts[0] + 1] if self._holds_empty() else np.zeros((len(G), 1))
-        sizes = [n for n in self.sizes if n]
-        H = [G[:, self.starts[n] : self.starts[n] + self.loss.n_labels] for n in sizes]
-        return of_blocks(self.loss.listed().names, sizes, H, empty)
+        return of_blocks(self.loss.listed().names, *self._blocks(G))
 
     def full(self, G: Array) -> Array:
-        """All k^2 + 1 coordinates."""
+        sizes, H, empty = self._blocks(G)
         k = self.loss.n_labels
-        wide = np.zeros((len(G), self.loss.p))
-        for n in self.sizes:
-            if n:
-                wide[:, 1 + (n - 1) * k : 1 + n * k] = G[:, self.starts[n] : self.starts[n] + k]
-        if self._holds_empty():
-            wide[:, 0] = G[:, self.starts[0]]
-        return wide
+        wide = np.zeros((len(G), k, k))
+        wide[:, sizes - 1] = H
+        return np.column_stack([empty, wide.reshape(len(G), k * k)])
 
-    def _holds_empty(self) -> bool:
-        return 0 in self.starts and self.loss.at_least == 0
+    def _blocks(self, G: Array) -> tuple[Any, Array, Array]:
+        """Sizes of sets, estimates (n, sizes, k) of phi for these, and those (n,) of the empty set."""
+        sizes = np.array([n for n in self.sizes if n], dtype=int)
+        starts = np.array([self.starts[n] for n in sizes.tolist()], dtype=int)
+        empty = G[:, self.starts[0]] if 0 in self.starts and not self.loss.at_least else np.zeros(len(G))
+        return sizes, np.take(G, starts[:, None] + np.arange(self.loss.n_labels), axis=1), empty
 
 
 def _of_largest(S: Array, m: Any) -> Array:
@@ -259,13 +248,13 @@ def _of_largest(S: Array, m: Any) -> Array:
     return sums
 
 
-def of_blocks(names: Sequence[Any], sizes: Sequence[int], H: Sequence[Array], empty: Array) -> Marginals:
-    """The probability of each label, out of estimates (rows, k) of y / sqrt(n) for sets of each size n.
+def of_blocks(names: Sequence[Any], sizes: Any, H: Array, empty: Array) -> Marginals:
+    """The probability of each label, out of estimates H (rows, sizes, k) of y / sqrt(n) and those (rows,) of {}.
 
     The labels of a set of n add up to n: the sum of weights is that of all sizes, P(|y| = n) = sum_j g_nj / sqrt(n).
     """
-    expected, mass = np.zeros((len(empty), len(names))), empty
-    for n, block in zip(sizes, H, strict=True):
+    expected, mass = np.zeros((len(empty), len(names))), empty[:, None]
+    for n, block in zip(sizes, H.swapaxes(0, 1), strict=True):
         expected += np.sqrt(n) * block
         mass = mass + block.sum(axis=1, keepdims=True) / np.sqrt(n)
     return separate(names, expected, mass)

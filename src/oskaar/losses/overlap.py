@@ -53,7 +53,6 @@ class Jaccard(SubsetLoss):
 
     @property
     def diameter(self) -> float:
-        """sqrt(2 (1 - tau) (1 - min J))."""
         m, k = self.at_least, self.n_labels
         if self.at_most == 0 or m == k:
             return 0.0  # one answer
@@ -64,9 +63,7 @@ class Jaccard(SubsetLoss):
         return 1 - len(z & y) / len(z | y) if z or y else 0.0
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        """phi, all 2^k coordinates, a row each."""
-        Phi: Array = self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
-        return Phi
+        return self._codes[[sum(1 << j for j in self.places(self.check(y))) for y in ys]]
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
@@ -130,7 +127,6 @@ class SeenSets(GrowingSpace):
 
     @one_thread
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set for each row, or, for many labels, a good one."""
         if not self.loss.every:
             return [self._search(g) for g in G]
         best = first_best(G @ self.gains.view.T, near(G))
@@ -146,13 +142,11 @@ class SeenSets(GrowingSpace):
         return separate(self.loss.listed().names, self.weights(G) @ self.Y.view)
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Gram v, for the centred similarity."""
         J = (self.gram.view - self.loss.tau) / (1 - self.loss.tau)
         norms: Array = np.einsum("...p,...p->...", V @ J, V)
         return np.maximum(norms, 0.0)
 
     def full(self, G: Array) -> Array:
-        """All 2^k coordinates, where those are listed."""
         if not self.loss.every:
             return G
         wide = np.zeros((len(G), self.loss.p))

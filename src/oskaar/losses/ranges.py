@@ -1,7 +1,14 @@
-r"""Ranges of numbers: given, or learned from the labels.
+r"""Numbers in ranges, given or learned from the labels, and what learners know of losses on them.
 
 A learned range holds the labels so far and as much again on either side: answers may go beyond the labels, and a
 range that is left is at least twice as wide afterwards, so that there are few changes. A label is never moved.
+
+A signed sum of functions l(z - y_j) is known by its slope. For one target, with weights g_j on labels y_j in
+[low, high],
+
+    f(theta) = sum_j g_j l'(theta - y_j),    risk(z) - risk(low) = integral_low^z f,
+
+and f is linear between the kinks of the l'. Two cumulative sums give f at all kinks.
 """
 
 from __future__ import annotations
@@ -12,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.losses.affine import AffineSpace, constant_and
+from oskaar.losses.affine import AffineSpace
 from oskaar.losses.ball import A, B
-from oskaar.losses.base import Loss, Space
-from oskaar.losses.certainty import Marginals, levels
+from oskaar.losses.base import GrowingSpace, Loss, Space, first_best, near
 from oskaar.saved import require, require_kind, saved
 
 if TYPE_CHECKING:
-    from oskaar.losses.vectors import Squared
+    from oskaar.losses.vectors import Slopes, Squared
 
 
 @saved("space/range")
@@ -87,8 +93,9 @@ class RangedSquares(AffineSpace):
                 columns[i], scale[i] = place, A / closed.radius * unit
         super().__init__(closed, len(self.units) + (range_ is not None), columns, scale, offset)
 
-    def _default(self) -> Array:
-        return self.origin.copy()
+    @property
+    def default(self) -> Array:
+        return self.origin
 
     def extended(self, y: Any) -> Space:
         """With a coordinate for each target that varies now, in a range that holds y."""
@@ -101,9 +108,8 @@ class RangedSquares(AffineSpace):
             return self
         return RangedSquares(self.loss, self.origin, wider, (*self.units, *new))
 
-    def joined(self, other: Space) -> Space:
+    def joined(self, other: Any) -> Space:
         """With a coordinate for each target that varies in one of them, or between them."""
-        assert isinstance(other, RangedSquares)
         if self.range is None or other.range is None:
             return other if self.range is None else self
         apart = np.abs(other.origin - self.origin)
@@ -137,8 +143,7 @@ class RangedSquares(AffineSpace):
         if closed is None:
             return np.zeros(self.loss.dim + 1)
         w = np.asarray(z, dtype=float) - closed.middle
-        psi: Array = 2 / self.loss.dim * np.append(-closed.radius / A * w, w @ w / (2 * B))
-        return psi
+        return 2 / self.loss.dim * np.append(-closed.radius / A * w, w @ w / (2 * B))
 
     def squared_norms(self, V: Array) -> Array:
         """Those of phi; before anything has varied, of its constant."""
@@ -162,89 +167,97 @@ class RangedSquares(AffineSpace):
         self.__init__(*values)  # type: ignore[misc]
 
 
-@saved("space/levels")
-class SeenLevels(AffineSpace):
-    """Ordinal without levels: whole numbers, all that lie between those seen.
+@saved("space/slope")
+class Slope:
+    """f of one target with labels y (p,), as a function of the weights."""
 
-    u(y) is 1, and 1 for each threshold between y and the first label: thresholds beyond that are 0. The signs of
-    thresholds that phi of the closed loss (`Ordinal`) is made of are affine in u.
+    def __init__(self, loss: Slopes, y: Array, low: float, high: float) -> None:
+        offsets, jumps, bends = np.array(loss.kinks).T
+        places = np.append(np.add.outer(offsets, y), [low, high])
+        order = np.argsort(places, kind="stable")
+        self.places = places[order]
+        self.jumps = np.append(np.repeat(jumps, len(y)), [0.0, 0.0])[order]
+        self.bends = np.append(np.repeat(bends, len(y)), [0.0, 0.0])[order]
+        self.labels = np.append(np.tile(np.arange(len(y)), len(offsets)), [0, 0]).astype(int)[order]
+        self.steps = np.diff(self.places)
+        self.inside = (self.places[:-1] >= low) & (self.places[1:] <= high)
+        self.gaps = np.where(self.inside, self.steps, 0.0)
+        self.points = np.clip(self.places, low, high)
+        self.first = loss.first_slope
+
+    def between(self, V: Array) -> tuple[Array, Array, Array]:
+        """(f at the left, at the right, its slope) in each gap between neighbouring kinks, (..., gaps)."""
+        weights = V[..., self.labels]
+        rises = np.cumsum(weights * self.bends, axis=-1)[..., :-1]
+        starts = self.first * V.sum(axis=-1, keepdims=True) + np.cumsum(weights * self.jumps, axis=-1)[..., :-1]
+        right = starts + np.cumsum(rises * self.steps, axis=-1)
+        return right - rises * self.steps, right, rises
+
+    def square(self, V: Array) -> Array:
+        """The integral of f^2."""
+        left, right, _ = self.between(V)
+        return (left**2 + left * right + right**2) @ (self.gaps / 3)
+
+    def lowest(self, G: Array) -> Array:
+        """argmin of the integral of f, for each row: a kink, an end, or a zero of f on its way up."""
+        left, right, rises = self.between(G)
+        risks = np.zeros((len(G), len(self.places)))
+        risks[:, 1:] = np.cumsum((left + right) / 2 * self.gaps, axis=1)
+        dips = (left < 0) & (right > 0) & (rises > 0) & self.inside
+        way = np.divide(-left, rises, out=np.zeros_like(left), where=dips)
+        candidates = np.concatenate([np.tile(self.points, (len(G), 1)), self.points[:-1] + way], axis=1)
+        best = first_best(
+            -np.concatenate([risks, risks[:, :-1] + left * way / 2], axis=1), near(G, float(self.gaps.sum()))
+        )
+        answers: Array = candidates[np.arange(len(G)), best]
+        return answers
+
+
+@saved("space/vectors")
+class SeenVectors(GrowingSpace):
+    """Weights on the distinct vectors seen, with <phi(y), phi(y')> the integral of the product of slopes.
+
+    range_: where labels and answers lie; None before the first label, where it is learned.
     """
 
-    default = 0
+    def __init__(
+        self, loss: Slopes, positions: dict[tuple[float, ...], int], labels: Array, range_: Range | None
+    ) -> None:
+        self.loss, self.positions, self.labels, self.range = loss, positions, labels, range_
+        self.p = len(labels)
+        self.exact = self.steady = range_ is not None and range_.inside is None
+        low, high = (np.zeros(loss.dim),) * 2 if range_ is None else (range_.low, range_.high)
+        self._slopes = [Slope(loss, *column) for column in zip(labels.T, low, high, strict=True)]
+        self._middle, self._length = (low + high) / 2, float(np.sum(high - low))
+        self.c_delta = loss.steepest * self._length / (2 * loss.dim)
 
-    def __init__(self, loss: Any, first: int = 0, columns: dict[int, int] | None = None) -> None:
-        self.loss, self.first, self.thresholds = loss, first, columns
-        if columns is None:
-            super().__init__(None, 0, [], np.zeros(0), np.zeros(0))
-            return
-        lowest = min(columns, default=first)
-        j = np.arange(lowest, lowest + len(columns))
-        signs = np.where(j >= first, 1.0, -1.0) / np.sqrt(max(len(columns), 1))
-        closed = type(loss)(range(lowest, lowest + len(columns) + 1))
-        super().__init__(closed, len(columns) + 1, [columns[t] for t in j.tolist()], 2 * signs, -signs)
+    def key(self, y: Any) -> tuple[float, ...]:
+        return tuple(y.tolist())
 
-    def extended(self, y: Any) -> Space:
-        """With the thresholds between y and the first label."""
-        if self.thresholds is None:
-            return SeenLevels(self.loss, y, {})
-        lowest = min(self.thresholds, default=self.first)
-        highest = lowest + len(self.thresholds)
-        if lowest <= y <= highest:
-            return self
-        self.loss.require_few(max(y, highest) - min(y, lowest) + 1)
-        new = [t for t in self._between(y) if t not in self.thresholds]
-        return SeenLevels(self.loss, self.first, {**self.thresholds, **{t: self.p + i for i, t in enumerate(new)}})
+    def seen(self) -> list[Array]:
+        return list(self.labels)
 
-    def joined(self, other: Space) -> Space:
-        """With the thresholds between the levels of both."""
-        assert isinstance(other, SeenLevels)
-        if self.thresholds is None or other.thresholds is None:
-            return other if self.thresholds is None else self
-        lowest = min(other.thresholds, default=other.first)
-        return self.extended(lowest).extended(lowest + len(other.thresholds))
+    def _with(self, y: Any, positions: dict[Any, int]) -> Space:
+        range_ = Range.learned(y) if self.range is None else self.range.with_label(y)
+        return SeenVectors(self.loss, positions, np.concatenate([self.labels, y[None, :]]), range_)
 
-    def carried(self, other: Any, V: Array) -> Array:
-        """A threshold t is passed from the first label of one, or from that of the other, or t lies between them."""
-        wide = np.zeros((len(V), self.p))
-        if other.thresholds is None:
-            return wide
-        wide[:, 0] = V[:, 0]
-        for t, place in (self.thresholds or {}).items():
-            passed = V[:, other.thresholds[t]] if t in other.thresholds else np.zeros(len(V))
-            between = (t >= self.first) != (t >= other.first)
-            wide[:, place] = V[:, 0] - passed if between else passed
-        return wide
+    def decode_many(self, G: Array) -> list[Array]:
+        if self.p == 0:
+            return [self._middle.copy() for _ in G]
+        answers = np.stack([slope.lowest(G) for slope in self._slopes], axis=1)
+        return list(np.where(G.any(axis=1, keepdims=True), answers, self._middle))
 
-    def embed_many(self, ys: Sequence[Any]) -> Array:
-        columns: Any = self.thresholds
-        return constant_and([[(columns[t], 1.0) for t in self._between(y)] for y in ys], self.p)
+    def squared_norms(self, V: Array) -> Array:
+        """The integral of f^2 over all targets, scaled to at most 1 for a label."""
+        if self._length == 0.0 or self.p == 0:
+            return np.zeros(V.shape[:-1])
+        norms: Array = np.add.reduce([slope.square(V) for slope in self._slopes])
+        return norms / (self.loss.steepest**2 * self._length)
 
-    def probabilities(self, G: Array) -> Marginals:
-        if self.thresholds is None or self.closed is None:
-            return Marginals([], np.zeros((len(G), 0)))
-        U, mass = G[:, self.columns], G[:, :1]
-        return levels(self.closed.outputs(), np.where(self.scale > 0, U, mass - U), mass)  # type: ignore[arg-type]
-
-    def psi(self, z: Any) -> Array:
-        """-(k - 1) / 2 phi(z)."""
-        assert self.closed is not None
-        psi: Array = -self.closed.c_delta * self.closed.embed(z)
-        return psi
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"loss": self.loss, "first": self.first, "thresholds": self.thresholds}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        loss, first, columns = (state.get(name) for name in ("loss", "first", "thresholds"))
-        require_kind(loss, Loss, "the loss of levels")
-        require(type(first) is int, "a level must be a whole number")
-        require_kind(columns, (dict, type(None)), "thresholds")
-        places = sorted(columns or {})
-        whole = all(type(t) is int for t in places) and places == list(
-            range(min(places, default=0), max(places, default=-1) + 1)
-        )
-        require(whole and sorted((columns or {}).values()) == list(range(1, len(places) + 1)), "thresholds in a row")
-        self.__init__(loss, first, columns)  # type: ignore[misc]
-
-    def _between(self, y: int) -> range:
-        return range(self.first, y) if y >= self.first else range(self.first - 1, y - 1, -1)
+    def gap(self, z: Any, y: Any, g: Array) -> float:
+        """What y, which may have been out of range, is better by than z, for the weights g."""
+        if self.exact or not len(g):
+            return 0.0 if self.exact else np.inf
+        known = self.labels[: len(g)]
+        risks = [float(g @ self.loss.costs(answer - known).mean(axis=1)) for answer in (z, y)]
+        return max(0.0, risks[0] - risks[1])

@@ -15,6 +15,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.base import near
 from oskaar.losses.matchings import Matching, PermutationLoss, assigned
+from oskaar.requirements import numbers_of
 from oskaar.saved import saved
 
 
@@ -28,11 +29,8 @@ def order_from_ranks(ranks: Any, ties: bool = False) -> tuple[Any, ...]:
     >>> order_from_ranks([1, 2, 2], ties=True)
     (0, frozenset({1, 2}))
     """
-    try:
-        r = np.asarray(ranks, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"ranks must be numbers, got {ranks!r}.") from None
-    if r.ndim != 1 or not len(r) or not np.isfinite(r).all():
+    r = numbers_of(ranks)
+    if r is None or r.ndim != 1 or not len(r) or not np.isfinite(r).all():
         raise ValueError(f"ranks must be a vector of finite numbers, one for each item, got {ranks!r}.")
     order = np.argsort(r, kind="stable")
     if not ties:
@@ -75,7 +73,8 @@ class RankingLoss(PermutationLoss):
     def ranks(self, ys: Sequence[Any]) -> Array:
         """The rank of each item, from 0, with the mean rank for tied items: (len(ys), n)."""
         Z = self._as_whole(ys) if len(ys) else None
-        if Z is not None or not (self.takes_ties and any(self._is_tied(y) for y in ys)):
+        tied = (isinstance(item, AbstractSet) for y in ys for item in self._sequence(y))
+        if Z is not None or not (self.takes_ties and any(tied)):
             return np.argsort(self.indices(ys) if Z is None else Z, axis=1).astype(float)
         R = np.empty((len(ys), self.n))
         for i, y in enumerate(ys):
@@ -85,9 +84,6 @@ class RankingLoss(PermutationLoss):
                 R[i, group] = start + (len(group) - 1) / 2
                 start += len(group)
         return R
-
-    def _is_tied(self, y: Any) -> bool:
-        return any(isinstance(item, AbstractSet) for item in self._sequence(y))
 
 
 @saved("loss/spearman")
@@ -118,7 +114,6 @@ class Spearman(RankingLoss):
         self._most = self.n * (self.n**2 - 1) / 3 or 1.0
 
     def loss(self, z: Any, y: Any) -> float:
-        """sum (r(z) - r(y))^2, less its minimum, over n (n^2 - 1) / 3."""
         a, b = self.ranks([PermutationLoss.check(self, z), y]) - (self.n - 1) / 2
         return float(2 * (b @ b - a @ b) / self._most)
 

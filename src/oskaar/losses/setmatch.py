@@ -65,16 +65,13 @@ class SubsetZeroOne(SubsetLoss):
         return self._given().decode_many(G)
 
     def probabilities(self, G: Array) -> Marginals:
-        """Of each label: those of the candidates that hold it."""
         return of_sets(self.outputs(), self._given().probabilities(G).P)
 
     def optimum(self, y: Any) -> float:
-        """0 for what can be answered, 1 for what cannot."""
         y = self.check(y)
         return float(not (y in self.outputs() if self.p else self.allows(y)))
 
     def outputs(self) -> Any:
-        """The candidates, where they are given."""
         if not self.p:
             raise NotImplementedError(f"{self!r} answers with the sets seen: list candidates to have outputs.")
         return self.classes.outputs()
@@ -113,7 +110,6 @@ class SeenAnswers(SeenClasses):
         return super().decode_many(G) if self.p else [default] * len(G)
 
     def probabilities(self, G: Array) -> Marginals:
-        """Of each label: those of the sets seen that hold it."""
         return of_sets(list(self.positions), self.weights(G))
 
 

@@ -11,12 +11,10 @@ import numpy as np
 from oskaar.arrays import Array, Sheet
 from oskaar.losses.ball import A2, B2, BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import GrowingSpace, Loss, SeenLoss, Space, first_best, near
+from oskaar.losses.certainty import projections
 from oskaar.requirements import require_whole
 from oskaar.saved import saved
 from oskaar.threads import one_thread
-
-FEW = 8
-"""Of fewer shares NumPy adds up one after the other, and a loop is faster."""
 
 
 class _Distributions(Loss):
@@ -162,7 +160,6 @@ class TotalVariation(_Distributions, SeenLoss):
         return float(np.sum(np.abs(np.subtract(z, y, dtype=float)))) / 2
 
     def space(self) -> Space:
-        """No label seen: the certainties are the candidates."""
         return SeenDistributions({}, Sheet(np.eye(self.n)), Sheet(np.zeros((self.n, 0))))
 
 
@@ -212,7 +209,6 @@ class SeenDistributions(GrowingSpace):
         return max(0.0, float(gains[1] - gains[0]))
 
     def squared_norms(self, V: Array) -> Array:
-        """v^T Q v, Q the overlaps of the labels."""
         norms: Array = np.einsum("...p,...p->...", V @ self._overlaps.view[self.n :], V)
         return np.maximum(norms, 0.0)
 
@@ -233,34 +229,3 @@ def as_distribution(y: Any, n: int) -> Array:
     shares = np.maximum(shares, 0.0)
     shares /= shares.sum()
     return shares
-
-
-def projections(Z: Array) -> Array:
-    """The nearest distribution to each row: max(z - threshold, 0), the threshold found by sorting.
-
-    >>> projections(np.array([[0.5, 0.5], [3.0, 0.0]]))
-    array([[0.5, 0.5],
-           [1. , 0. ]])
-    """
-    if len(Z) == 1 and Z.shape[1] < FEW:
-        return np.array([_projection(Z[0].tolist())])
-    Z = Z - Z.max(axis=1, keepdims=True)
-    falling = -np.sort(-Z, axis=1)
-    counts = np.arange(1, Z.shape[1] + 1)
-    thresholds = (np.cumsum(falling, axis=1) - 1) / counts
-    kept = np.sum(falling > thresholds, axis=1) - 1
-    shares = np.maximum(Z - thresholds[np.arange(len(Z)), kept][:, None], 0.0)
-    nearest: Array = shares / shares.sum(axis=1, keepdims=True)
-    return nearest
-
-
-def _projection(z: list[float]) -> list[float]:
-    """One row of `projections`, to the last bit."""
-    largest, total, threshold = max(z), 0.0, 0.0
-    for n, each in enumerate(sorted((each - largest for each in z), reverse=True), 1):
-        total += each
-        if each > (total - 1) / n:
-            threshold = (total - 1) / n
-    shares = [max(each - largest - threshold, 0.0) for each in z]
-    total = sum(shares)
-    return [share / total for share in shares]

@@ -138,6 +138,8 @@ class LogEuclidean(Loss):
     """
 
     zero_optimum = True
+    diameter = BALL_DIAMETER / 2
+    """That of the ball: w and -w on its border are both allowed."""
 
     def __init__(self, n: int, bound: float) -> None:
         self.n = require_whole("n", n)
@@ -147,16 +149,10 @@ class LogEuclidean(Loss):
         self._weights = np.where(self._rows == self._columns, 1.0, np.sqrt(2))
         self.p = len(self._rows) + 1
 
-    @property
-    def diameter(self) -> float:
-        """That of the ball: w and -w on its border are both allowed."""
-        return BALL_DIAMETER / 2
-
     def loss(self, z: Any, y: Any) -> float:
         return float(np.sum((_log(np.asarray(z)) - _log(np.asarray(y))) ** 2)) / (4 * self.bound**2)
 
     def check(self, y: Any) -> Array:
-        """A symmetric positive definite matrix within the bound."""
         matrix = as_numbers(y, (self.n, self.n), "a positive definite matrix")
         if np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
             raise ValueError("a positive definite matrix must be symmetric: Y and Y^T differ.")

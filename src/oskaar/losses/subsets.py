@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oskaar.arrays import Array, spans
 from oskaar.losses.base import Loss, Names, Space, near, require_hashable
 from oskaar.losses.certainty import Marginals, separate
-from oskaar.requirements import require_whole
+from oskaar.requirements import numbers_of, require_whole
 from oskaar.saved import saved
 
 Mask = NDArray[np.bool_]
@@ -52,7 +52,12 @@ class SubsetLoss(Loss):
         if separator is not None and not (isinstance(separator, str) and separator):
             raise TypeError(f"separator must be a text such as ';', got {separator!r}.")
         if self.names is None:
-            self._open_limits(at_least, at_most)
+            if at_least:
+                raise ValueError(
+                    f"at_least={at_least!r} needs the labels that there are: give their number or their names."
+                )
+            self.at_least = 0
+            self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
         else:
             most = self.n_labels if at_most is None else at_most
             self.at_most = require_whole("at_most", most, 0, self.n_labels, " (n_labels)")
@@ -61,14 +66,6 @@ class SubsetLoss(Loss):
 
     def _measure(self) -> None:
         """What a loss without settings of its own sets once labels and limits are known: p, c_delta."""
-
-    def _open_limits(self, at_least: int, at_most: int | None) -> None:
-        if at_least:
-            raise ValueError(
-                f"at_least={at_least!r} needs the labels that there are: give their number or their names."
-            )
-        self.at_least = 0
-        self.at_most = UNLIMITED if at_most is None else require_whole("at_most", at_most)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -109,7 +106,6 @@ class SubsetLoss(Loss):
         return self._of_sizes(range(self.at_least, self.at_most + 1))
 
     def labels(self) -> Iterator[frozenset[Any]]:
-        """All 2^k subsets, small ones first."""
         return self._of_sizes(range(self.n_labels + 1))
 
     def _of_sizes(self, sizes: Iterable[int]) -> Iterator[frozenset[Any]]:
@@ -129,7 +125,7 @@ class SubsetLoss(Loss):
     def nearest(self, y: Any) -> frozenset[Any]:
         """y with its last labels left out, or the first others added, so that the limits hold."""
         if self.names is None:
-            return frozenset(sorted(y, key=lambda label: (type(label).__name__, str(label)))[: self.at_most])
+            return frozenset(in_order(y)[: self.at_most])
         places = set(self.places(y))
         others = [j for j in range(self.n_labels) if j not in places]
         kept = sorted(places)[: self.at_most] + others[: max(0, self.at_least - len(y))]
@@ -180,13 +176,10 @@ class SubsetLoss(Loss):
         return all(isinstance(v, (bool, int, float, np.generic)) and v in (0, 1) for v in y)
 
     def _indicator(self, y: Any) -> Any:
-        try:
-            row = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=float).ravel()
-        except (TypeError, ValueError, OverflowError):
-            row = np.zeros(0)
-        if isinstance(y, (str, bytes)) or len(row) != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
+        row = None if isinstance(y, (str, bytes)) else numbers_of(y.toarray() if hasattr(y, "toarray") else y)
+        if row is None or row.size != self.n_labels or not np.isin(row, (0.0, 1.0)).all():
             self._refuse(y)
-        return row
+        return row.ravel()
 
     def _refuse(self, y: Any) -> NoReturn:
         text = isinstance(y, str) and not self.indexed
@@ -277,7 +270,6 @@ class SubsetHamming(SubsetLoss):
         return np.asarray((2 * Y - 1) / np.sqrt(self.n_labels))
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The labels with a positive coordinate, cut or filled up to the limits, for each row."""
         positive = near(G) < G
         counts = positive.sum(axis=1)
         sizes = np.clip(counts, self.at_least, self.at_most)
@@ -346,3 +338,12 @@ def top(S: Array, sizes: Any, slack: Array | None = None) -> Mask:
     room = m - sure.sum(axis=1, keepdims=True)
     mask: Mask = (sure | (tied & (np.cumsum(tied, axis=1) <= room))) & (m > 0)
     return mask
+
+
+def in_order(y: Any) -> list[Any]:
+    """The labels of a set, in an order that does not hang on hashes.
+
+    >>> in_order(frozenset({"b", "a"}))
+    ['a', 'b']
+    """
+    return sorted(y, key=lambda label: (type(label).__name__, str(label)))

@@ -20,7 +20,7 @@ from oskaar.losses.base import KeyedSpace, Space, places_of
 from oskaar.losses.certainty import Marginals, separate
 from oskaar.losses.fscore import F1, of_blocks
 from oskaar.losses.overlap import Jaccard, SeenSets
-from oskaar.losses.subsets import SubsetHamming
+from oskaar.losses.subsets import SubsetHamming, in_order
 from oskaar.saved import require, require_kind, saved
 
 EMPTY: tuple[int, None] = (0, None)
@@ -66,7 +66,6 @@ class TagsBySize(KeyedSpace):
 
     @property
     def diameter(self) -> float:
-        """In the blocks held; before there is a label, {} is the only answer."""
         return self.closed.span({n for n, _ in self.positions}) if self.names else 0.0
 
     def keys(self, y: Any) -> list[Any]:
@@ -82,29 +81,26 @@ class TagsBySize(KeyedSpace):
         return Phi
 
     def decode_many(self, G: Array) -> list[frozenset[Any]]:
-        """The best set of known labels for each row."""
         if not self.names:
             return [frozenset()] * len(G)
-        sizes, H = self.blocks(G)
-        empty = G[:, self.positions[EMPTY]] if EMPTY in self.positions else np.zeros(len(G))
-        return self.closed.best_sets(H, np.array(sizes), empty)
+        sizes, H, empty = self._blocks(G)
+        return self.closed.best_sets(H, sizes, empty)
 
     def probabilities(self, G: Array) -> Marginals:
-        sizes, H = self.blocks(G)
-        empty = G[:, self.positions[EMPTY]][:, None] if EMPTY in self.positions else np.zeros((len(G), 1))
-        return of_blocks(self.names, sizes, list(H.transpose(1, 0, 2)), empty)
+        return of_blocks(self.names, *self._blocks(G))
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         """By how much the score of the best answer to y exceeds that of z, where y has labels that g knows not."""
         best = self.loss.nearest(y)
         return max(0.0, self._score(best, g) - self._score(z, g))
 
-    def blocks(self, G: Array) -> tuple[list[int], Array]:
-        """Sizes of sets, and estimates (n, sizes, k) of phi in the order of `names`."""
+    def _blocks(self, G: Array) -> tuple[Any, Array, Array]:
+        """As those of `SizeSpace`, in the order of `names`."""
         sizes, columns, flat = self._layout
         H = np.zeros((len(G), len(sizes) * len(self.names)))
         H[:, flat] = G[:, columns]
-        return sizes, H.reshape(len(G), len(sizes), len(self.names))
+        empty = G[:, self.positions[EMPTY]] if EMPTY in self.positions else np.zeros(len(G))
+        return np.array(sizes, dtype=int), H.reshape(len(G), len(sizes), len(self.names)), empty
 
     def _score(self, z: Any, g: Array) -> float:
         """-<psi(z), g>."""
@@ -122,7 +118,6 @@ class TagsBySize(KeyedSpace):
         return {"loss": self.loss, "positions": self.positions, "p": self.p}
 
     def check_saved(self) -> None:
-        """A coordinate for each pair of a size and a label."""
         require_kind(self.loss, F1, "the loss of tags")
         keys = isinstance(self.positions, dict) and all(
             isinstance(key, tuple) and len(key) == 2 and type(key[0]) is int and (key[0] > 0 or key == EMPTY)
@@ -156,8 +151,7 @@ class CountedTags(AffineSpace):
         new = [name for name in in_order(y) if name not in self._places]
         return self if self.p and not new else CountedTags(self.loss, (*self.names, *new), True)
 
-    def joined(self, other: Space) -> Space:
-        assert isinstance(other, CountedTags)
+    def joined(self, other: Any) -> Space:
         names = tuple(dict.fromkeys([*self.names, *other.names]))
         return CountedTags(self.loss, names, bool(self.p or other.p))
 
@@ -171,8 +165,7 @@ class CountedTags(AffineSpace):
         return separate(self.names, G[:, 1:], G[:, :1])
 
     def psi(self, z: Any) -> Array:
-        psi: Array = -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
-        return psi
+        return -len(self.names) / 2 * self.closed.embed(z) if self.closed is not None else np.zeros(0)
 
     def best(self, y: Any) -> Any:
         return self.loss.nearest(y)
@@ -210,8 +203,7 @@ class OpenSets(Space):
         """With a coordinate for y; with new labels, the loss on those known is another."""
         return self._with([name for name in in_order(y) if name not in self.names], [y])
 
-    def joined(self, other: Space) -> Space:
-        assert isinstance(other, OpenSets)
+    def joined(self, other: Any) -> Space:
         return self._with([name for name in other.names if name not in self.names], other.seen())
 
     def _with(self, new: list[Any], sets: list[Any]) -> Space:
@@ -248,12 +240,3 @@ class OpenSets(Space):
 
     def gap(self, z: Any, y: Any, g: Array) -> float:
         return 0.0 if self.inner is None else self.inner.gap(z, y, g)
-
-
-def in_order(y: Any) -> list[Any]:
-    """The labels of a set, in an order that does not hang on hashes.
-
-    >>> in_order(frozenset({"b", "a"}))
-    ['a', 'b']
-    """
-    return sorted(y, key=lambda label: (type(label).__name__, str(label)))

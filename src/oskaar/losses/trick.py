@@ -94,12 +94,10 @@ class LossTrick(SeenLoss):
         return min(self.loss(z, y) for z in pool or [None])
 
     def check(self, y: Any) -> Any:
-        """Anything that can be compared with other labels."""
         label_key(y)
         return y
 
     def outputs(self) -> list[Any]:
-        """The candidates, where they are given."""
         return super().outputs() if self.candidates is None else list(self.candidates)  # type: ignore[return-value]
 
     def space(self) -> Space:

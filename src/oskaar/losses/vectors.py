@@ -20,8 +20,7 @@ import numpy as np
 from oskaar.arrays import Array
 from oskaar.losses.ball import BALL, BALL_DIAMETER, as_numbers, embed_ball, means, read_ball
 from oskaar.losses.base import Loss, SeenLoss, Space
-from oskaar.losses.intervals import SeenVectors
-from oskaar.losses.ranges import Range, RangedSquares
+from oskaar.losses.ranges import Range, RangedSquares, SeenVectors
 from oskaar.requirements import require_positive, require_whole
 from oskaar.saved import saved
 
@@ -35,6 +34,8 @@ class _Vectors(Loss):
     zero_optimum = True
     low: Any
     high: Any
+    _settings: tuple[str, ...] = ()
+    """Settings that the representation shows beside the range."""
 
     def __init__(self, dim: int, low: Any, high: Any) -> None:
         self.dim = require_whole("dim", dim)
@@ -57,7 +58,6 @@ class _Vectors(Loss):
         return np.broadcast_to(ends, (self.dim,)).copy()
 
     def check(self, y: Any) -> Array:
-        """dim numbers, each in its range; a plain number will do for one target."""
         values = as_numbers([y] if self.dim == 1 and isinstance(y, Real) else y, (self.dim,), "a vector")
         if self.learned:
             if np.abs(values).max() > _MOST:
@@ -81,11 +81,13 @@ class _Vectors(Loss):
         if self.low is None:
             raise ValueError(f"{self!r} learns its range from the stream: give low and high to use it by itself.")
 
-    def _range(self, more: bool = False) -> str:
-        if self.learned:
-            return "" if self.dim == 1 else str(self.dim) + ", " * more
-        low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
-        return f"{self.dim}, low={low}, high={high}" + ", " * more
+    def __repr__(self) -> str:
+        shown = [] if self.learned and self.dim == 1 else [str(self.dim)]
+        if not self.learned:
+            low, high = (e[0] if (e == e[0]).all() else e.tolist() for e in (self.low, self.high))
+            shown += [f"low={low}", f"high={high}"]
+        shown += [f"{name}={getattr(self, name):g}" for name in self._settings]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @saved("loss/squared")
@@ -133,7 +135,6 @@ class Squared(_Vectors):
         return other
 
     def space(self) -> Space:
-        """All coordinates; where the range is learned, those of targets that vary."""
         return RangedSquares(self, np.zeros(self.dim)) if self.learned else super().space()
 
     def loss(self, z: Any, y: Any) -> float:
@@ -155,9 +156,6 @@ class Squared(_Vectors):
         concave = ~convex & G.any(axis=1)
         return list(self.middle + np.where(concave[:, None], ends, W))
 
-    def __repr__(self) -> str:
-        return f"Squared({self._range()})"
-
 
 class Slopes(_Vectors, SeenLoss):
     r"""Losses that are a mean over targets of l(z_i - y_i), known by the slope l', which is bounded by `steepest`.
@@ -173,19 +171,16 @@ class Slopes(_Vectors, SeenLoss):
 
     steepest: float
 
-    def _measure(self) -> None:
-        self.c_delta = (
-            np.inf if self.learned else self.steepest * float(np.sum(self.high - self.low)) / (2 * self.dim)
-        )
+    first_slope: float
+    """l' at -infinity."""
 
-    @abstractmethod
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """Where l'(theta - y) changes, for labels y (p,): places, jumps of l' and changes of its slope, (k, p)."""
+    kinks: tuple[tuple[float, float, float], ...]
+    """Where l' changes: places, jumps of l' there and changes of its slope."""
 
-    @property
-    @abstractmethod
-    def first_slope(self) -> float:
-        """l' at -infinity."""
+    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
+        super().__init__(dim, low, high)
+        length = np.inf if self.learned else float(np.sum(self.high - self.low))
+        self.c_delta = self.steepest * length / (2 * self.dim)
 
     @abstractmethod
     def costs(self, off: Array) -> Array:
@@ -218,28 +213,22 @@ class Pinball(Slopes):
     [array([7.])]
     """
 
+    kinks = ((0.0, 1.0, 0.0),)
+    _settings = ("quantile",)
+
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None, quantile: float = 0.5) -> None:
-        super().__init__(dim, low, high)
         if not 0 < quantile < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
         self.quantile = float(quantile)
         self.steepest = max(self.quantile, 1 - self.quantile)
-        self._measure()
+        super().__init__(dim, low, high)
 
     def costs(self, off: Array) -> Array:
-        """q (y - z)+ + (1 - q) (z - y)+ for z - y."""
         return np.maximum(-self.quantile * off, (1 - self.quantile) * off)
 
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """The slope jumps by 1 at y."""
-        return y[None, :], np.ones((1, len(y))), np.zeros((1, len(y)))
-
     @property
-    def first_slope(self) -> float:
+    def first_slope(self) -> float:  # type: ignore[override]
         return -self.quantile
-
-    def __repr__(self) -> str:
-        return f"Pinball({self._range(True)}quantile={self.quantile:g})"
 
 
 @saved("loss/absolute")
@@ -255,20 +244,10 @@ class Absolute(Slopes):
 
     steepest = 1.0
     first_slope = -1.0
-
-    def __init__(self, dim: int = 1, low: Any = None, high: Any = None) -> None:
-        super().__init__(dim, low, high)
-        self._measure()
+    kinks = ((0.0, 2.0, 0.0),)
 
     def costs(self, off: Array) -> Array:
         return np.abs(off)
-
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """The slope jumps by 2 at y."""
-        return y[None, :], np.full((1, len(y)), 2.0), np.zeros((1, len(y)))
-
-    def __repr__(self) -> str:
-        return f"Absolute({self._range()})"
 
 
 @saved("loss/huber")
@@ -288,26 +267,20 @@ class Huber(Slopes):
     [array([1.75])]
     """
 
+    _settings = ("delta",)
+
     def __init__(self, dim: int = 1, low: Any = None, high: Any = None, delta: float = 1.0) -> None:
+        self.delta = self.steepest = require_positive("delta", delta, "beyond it errors count linearly")
         super().__init__(dim, low, high)
-        self.delta = require_positive("delta", delta, "beyond it errors count linearly")
-        self.steepest = self.delta
-        self._measure()
 
     def costs(self, off: Array) -> Array:
-        """Squared near 0, absolute far from it."""
         near = np.minimum(np.abs(off), self.delta)
-        costs: Array = near * (np.abs(off) - near / 2)
-        return costs
-
-    def kinks(self, y: Array) -> tuple[Array, Array, Array]:
-        """l' starts to rise at y - delta and stops at y + delta."""
-        rise = np.ones(len(y))
-        return np.stack([y - self.delta, y + self.delta]), np.zeros((2, len(y))), np.stack([rise, -rise])
+        return near * (np.abs(off) - near / 2)
 
     @property
-    def first_slope(self) -> float:
-        return -self.delta
+    def kinks(self) -> tuple[tuple[float, float, float], ...]:  # type: ignore[override]
+        return (-self.delta, 0.0, 1.0), (self.delta, 0.0, -1.0)
 
-    def __repr__(self) -> str:
-        return f"Huber({self._range(True)}delta={self.delta:g})"
+    @property
+    def first_slope(self) -> float:  # type: ignore[override]
+        return -self.delta

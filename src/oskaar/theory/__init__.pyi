@@ -1,20 +1,13 @@
-from oskaar.theory.batch import batch_comparison_bound as batch_comparison_bound
-from oskaar.theory.batch import batch_rate as batch_rate
-from oskaar.theory.batch import nystrom_cost as nystrom_cost
-from oskaar.theory.capacity import Capacity as Capacity
-from oskaar.theory.capacity import fit_capacity as fit_capacity
-from oskaar.theory.capacity import gaussian_dimension_bound as gaussian_dimension_bound
-from oskaar.theory.capacity import polynomial_capacity as polynomial_capacity
-from oskaar.theory.data_dependent import data_dependent_cumulative_risk_bound as data_dependent_cumulative_risk_bound
-from oskaar.theory.data_dependent import data_dependent_excess_risk_bound as data_dependent_excess_risk_bound
-from oskaar.theory.data_dependent import feature_risk_bound as feature_risk_bound
-from oskaar.theory.data_dependent import shifted_kaar_regret as shifted_kaar_regret
+from oskaar.theory.dimension import Capacity as Capacity
 from oskaar.theory.dimension import dimension_bound as dimension_bound
 from oskaar.theory.dimension import effective_dimension as effective_dimension
+from oskaar.theory.dimension import fit_capacity as fit_capacity
+from oskaar.theory.dimension import gaussian_dimension_bound as gaussian_dimension_bound
 from oskaar.theory.dimension import interval_effective_dimension as interval_effective_dimension
 from oskaar.theory.dimension import log_determinant as log_determinant
 from oskaar.theory.dimension import log_factor as log_factor
 from oskaar.theory.dimension import online_leverages as online_leverages
+from oskaar.theory.dimension import polynomial_capacity as polynomial_capacity
 from oskaar.theory.dynamic import abrupt_regret as abrupt_regret
 from oskaar.theory.dynamic import dynamic_regret as dynamic_regret
 from oskaar.theory.dynamic import interval_means as interval_means
@@ -29,8 +22,14 @@ from oskaar.theory.geometric import geometric_drift_bound as geometric_drift_bou
 from oskaar.theory.geometric import geometric_pieces as geometric_pieces
 from oskaar.theory.high_probability import average_cumulative_risk_bound as average_cumulative_risk_bound
 from oskaar.theory.high_probability import cumulative_risk_bound as cumulative_risk_bound
+from oskaar.theory.high_probability import (
+    data_dependent_cumulative_risk_bound as data_dependent_cumulative_risk_bound,
+)
+from oskaar.theory.high_probability import data_dependent_excess_risk_bound as data_dependent_excess_risk_bound
 from oskaar.theory.high_probability import excess_risk_bound as excess_risk_bound
+from oskaar.theory.high_probability import feature_risk_bound as feature_risk_bound
 from oskaar.theory.high_probability import shifted_kaar_bound as shifted_kaar_bound
+from oskaar.theory.high_probability import shifted_kaar_regret as shifted_kaar_regret
 from oskaar.theory.prescriptions import abrupt_lam as abrupt_lam
 from oskaar.theory.prescriptions import drift_lam as drift_lam
 from oskaar.theory.prescriptions import drift_pieces as drift_pieces
@@ -51,10 +50,13 @@ from oskaar.theory.salami import shifted_salami_drift_bound as shifted_salami_dr
 from oskaar.theory.sketches import DimensionSketch as DimensionSketch
 from oskaar.theory.sketches import Estimate as Estimate
 from oskaar.theory.sketches import Mark as Mark
+from oskaar.theory.stationary import batch_comparison_bound as batch_comparison_bound
+from oskaar.theory.stationary import batch_rate as batch_rate
 from oskaar.theory.stationary import comparison_bound as comparison_bound
 from oskaar.theory.stationary import expected_oskaar_bound as expected_oskaar_bound
 from oskaar.theory.stationary import expected_oskaar_corollary as expected_oskaar_corollary
 from oskaar.theory.stationary import kaar_bound as kaar_bound
+from oskaar.theory.stationary import nystrom_cost as nystrom_cost
 from oskaar.theory.stationary import oskaar_bound as oskaar_bound
 from oskaar.theory.stationary import realisable_oskaar_bound as realisable_oskaar_bound
 

@@ -70,8 +70,7 @@ def interval_means(G: Array, starts: Sequence[int]) -> Array:
     G, ends = np.asarray(G, dtype=float), [*starts[1:], len(G) + 1]
     if not len(starts) or starts[0] != 1 or any(lo >= hi for lo, hi in zip(starts, ends, strict=True)):
         raise ValueError(f"starts must rise from 1 to at most {len(G)}, got {list(starts)}.")
-    means: Array = np.stack([G[lo - 1 : hi - 1].mean(axis=0) for lo, hi in zip(starts, ends, strict=True)])
-    return means
+    return np.stack([G[lo - 1 : hi - 1].mean(axis=0) for lo, hi in zip(starts, ends, strict=True)])
 
 
 def mixture_regret(experts: float, eta: float) -> float:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 
 from oskaar.requirements import require_numbers, require_probability
-from oskaar.theory.capacity import Capacity
-from oskaar.theory.dimension import dimension_bound
+from oskaar.theory.dimension import Capacity, dimension_bound
 from oskaar.theory.dynamic import (
     abrupt_regret,
     dynamic_regret,
