@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -67,8 +68,8 @@ class DenseStore(Store):
         return Block(rows, len(rows))
 
     def fits(self, x: Any) -> bool:
-        """Whether an array is a row that needs no conversion."""
-        return x.shape == (self.width,) and x.dtype == np.float64 and bool(np.logical_and.reduce(np.isfinite(x)))
+        """Whether an array is a row that needs no conversion; None that is so large that its square is infinite."""
+        return x.shape == (self.width,) and x.dtype == np.float64 and math.isfinite(x.dot(x))
 
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)

@@ -239,7 +239,8 @@ class FeatureSolver:
             s = max(s - w.dot(w), 1.0)
             M = fit_columns(M, rows.C.shape[1]) + w.dot(rows.C[:n])
         r = sqrt(s)
-        E = M[None] / r
+        M /= r
+        E = M[None]
         return FeatureForecast(E / r, Z, u[None], w[None], np.array([[r]]), E)
 
     def _past(self, Z: Array) -> tuple[Array, Array, Array]:
