@@ -93,7 +93,7 @@ def without_rounding(G: Array) -> Array:
     array([[0.e+00, 0.e+00],
            [1.e-17, 1.e+00]])
     """
-    if len(G) == 1 and G[0].dot(G[0]) > 1e-24 * G.shape[1]:  # so one of them is above 1e-12
+    if len(G) == 1 and G.shape[1] and abs(G.item(0)) > 1e-12:
         return G
     kept = np.abs(G).max(axis=1, initial=0.0) > 1e-12
     return G if kept.all() else np.where(kept[:, None], G, 0.0)

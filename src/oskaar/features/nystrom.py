@@ -41,7 +41,7 @@ STRIP = 128
 """Rows of a triangular factor that are multiplied at once."""
 
 RECENT = 64
-"""Rows whose features are remembered."""
+"""Rows whose features are remembered at most."""
 
 NOISE = 1e-3
 """A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""
@@ -275,16 +275,16 @@ class _Growth:
 
 def _recalling() -> Callable[[Array, Nystrom], Array]:
     """z of one row: what is asked comes again with its label, after other rounds, and is the same bit for bit."""
-    known: dict[tuple[Any, bytes], Array] = {}  # in the order of arrival
+    known: dict[tuple[Any, bytes], Array] = {}
 
     def recalled(x: Array, map: Nystrom) -> Array:
         key = (x.dtype, x.tobytes())
         found = known.get(key)
         if found is None:
+            if len(known) >= RECENT:
+                known.clear()
             found = known[key] = map(x)
             found.setflags(write=False)
-            if len(known) > RECENT:
-                del known[next(iter(known))]
         return found
 
     return recalled

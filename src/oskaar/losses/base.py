@@ -474,7 +474,7 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
     array([0, 1])
     """
     if len(scores) == 1 and scores.shape[1] <= _FEW and slack is None:
-        return np.array([_first_best(scores[0].tolist())])
+        return np.array([_first_best(scores.tolist()[0])])
     slack = near(scores) if slack is None else slack
     return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
 
@@ -482,7 +482,7 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
 def best_names(names: Sequence[Any], G: Array) -> list[Any]:
     """The name of the largest coordinate of each row of G (n, k): `first_best`."""
     if len(G) == 1 and G.shape[1] <= _FEW:
-        return [names[_first_best(G[0].tolist())]]
+        return [names[_first_best(G.tolist()[0])]]
     return [names[i] for i in first_best(G).tolist()]
 
 
