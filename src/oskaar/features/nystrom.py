@@ -297,7 +297,7 @@ def _times_lower(K: Array, L: Array) -> Array:
     array([[ 3., 14.]])
     """
     if len(L) <= STRIP:
-        whole: Array = K.dot(L.T)
+        whole: Array = K @ L.T
         return whole
     product = np.empty((len(K), len(L)))
     for lo in range(0, len(L), STRIP):
