@@ -41,7 +41,7 @@ STRIP = 128
 """Rows of a triangular factor that are multiplied at once."""
 
 RECENT = 64
-"""Rows whose features are remembered at most."""
+"""Rows whose features are remembered."""
 
 NOISE = 1e-3
 """A residual that is below 0 by more than this part of k(x, x) is not rounding, even of a kernel in 32 bits."""
@@ -275,16 +275,16 @@ class _Growth:
 
 def _recalling() -> Callable[[Array, Nystrom], Array]:
     """z of one row: what is asked comes again with its label, after other rounds, and is the same bit for bit."""
-    known: dict[tuple[Any, bytes], Array] = {}
+    known: dict[tuple[Any, bytes], Array] = {}  # in the order of arrival
 
     def recalled(x: Array, map: Nystrom) -> Array:
         key = (x.dtype, x.tobytes())
         found = known.get(key)
         if found is None:
-            if len(known) >= RECENT:
-                known.clear()
             found = known[key] = map(x)
             found.setflags(write=False)
+            if len(known) > RECENT:
+                del known[next(iter(known))]
         return found
 
     return recalled
@@ -297,7 +297,7 @@ def _times_lower(K: Array, L: Array) -> Array:
     array([[ 3., 14.]])
     """
     if len(L) <= STRIP:
-        whole: Array = K @ L.T
+        whole: Array = L.dot(K[0])[None] if len(K) == 1 else K @ L.T
         return whole
     product = np.empty((len(K), len(L)))
     for lo in range(0, len(L), STRIP):
