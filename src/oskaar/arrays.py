@@ -198,7 +198,8 @@ class Growing:
         """Add rows, which may be wider than all before them."""
         (n, p), width = self.shape, rows.shape[1]
         m, q = n + rows.shape[0], max(p, width)
-        self._reserve(m, q)
+        if m > len(self._buffer) or q > self._buffer.shape[1]:
+            self._reserve(m, q)
         self._buffer[n:m, :width] = rows
         if width != p:
             self._buffer[n:m, width:q] = 0.0
@@ -213,8 +214,6 @@ class Growing:
 
     def _reserve(self, rows: int, columns: int) -> None:
         have_rows, have_columns = self._buffer.shape
-        if rows <= have_rows and columns <= have_columns:
-            return
         if rows > have_rows:
             have_rows = max(rows, 3 * have_rows // 2, 16)
         if columns > have_columns:
