@@ -128,7 +128,7 @@ def nbytes(X: Rows) -> int:
 def squared_norms(X: Rows) -> Array:
     """|x|^2 of each row."""
     if not is_sparse(X):
-        squares: Array = X.dot(X.T)[0] if len(X) == 1 else np.einsum("ij,ij->i", X, X)
+        squares: Array = np.einsum("ij,ij->i", X, X)
         return squares
     X = X.tocsr()
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

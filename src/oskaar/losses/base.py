@@ -242,7 +242,9 @@ class Space(ABC):
 
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
-        norms: Array = V.dot(V.T)[0] if V.ndim == 2 and len(V) == 1 else np.einsum("...p,...p->...", V, V)
+        if V.ndim == 2 and len(V) == 1 and V.shape[1] <= _FEW:
+            return np.array([sum([v * v for v in V.tolist()[0]])])
+        norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
     @property
