@@ -92,7 +92,7 @@ def without_rounding(G: Array) -> Array:
     array([[0.e+00, 0.e+00],
            [1.e-17, 1.e+00]])
     """
-    if len(G) == 1 and G[0].dot(G[0]) > 1e-24 * G.shape[1]:  # so one of them is above 1e-12
+    if len(G) == 1 and G.shape[1] and abs(G.item(0)) > 1e-12:
         return G
     kept = np.abs(G).max(axis=1, initial=0.0) > 1e-12
     return G if kept.all() else np.where(kept[:, None], G, 0.0)
@@ -197,7 +197,8 @@ class Growing:
         """Add rows, which may be wider than all before them."""
         (n, p), width = self.shape, rows.shape[1]
         m, q = n + rows.shape[0], max(p, width)
-        self._reserve(m, q)
+        if m > len(self._buffer) or q > self._buffer.shape[1]:
+            self._reserve(m, q)
         self._buffer[n:m, :width] = rows
         if width != p:
             self._buffer[n:m, width:q] = 0.0
@@ -212,8 +213,6 @@ class Growing:
 
     def _reserve(self, rows: int, columns: int) -> None:
         have_rows, have_columns = self._buffer.shape
-        if rows <= have_rows and columns <= have_columns:
-            return
         if rows > have_rows:
             have_rows = max(rows, 3 * have_rows // 2, 16)
         if columns > have_columns:

@@ -86,13 +86,13 @@ class writing(uninterrupted):
         self._learner = learner
 
     def __enter__(self) -> None:
-        super().__enter__()
-        vars(self._learner)["_incomplete"] = True  # not by __setattr__, which might fail with the handler in place
+        uninterrupted.__enter__(self)
+        self._learner.__dict__["_incomplete"] = True  # not by __setattr__, which might fail, the handler in place
 
     def __exit__(self, *error: object) -> None:
         if error[0] is None:
-            vars(self._learner)["_incomplete"] = False
-        super().__exit__(*error)
+            self._learner.__dict__["_incomplete"] = False
+        uninterrupted.__exit__(self)
 
 
 _owners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()

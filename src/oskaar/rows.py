@@ -68,6 +68,8 @@ def count(X: Rows) -> int:
     >>> count([["a"], ["b"]]), count(np.zeros((3, 2)))
     (2, 3)
     """
+    if type(X) is np.ndarray:
+        return len(X)
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 

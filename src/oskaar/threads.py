@@ -77,6 +77,7 @@ class _Limit:
             self.before = None
 
 
+_get_ident = threading.get_ident
 _lock = threading.RLock()
 _shared = _Limit([])
 _of_all = (_shared,)
@@ -89,22 +90,20 @@ def _enter(work: object) -> None:
     with _lock:
         if not _found:
             _find()
-        for limit in _limits():
-            limit.inside[work] = threading.get_ident()
+        for limit in _limits() if _own else _of_all:
+            limit.inside[work] = _get_ident()
             limit.settle()
 
 
 def _leave(work: object) -> None:
     with _lock:
-        for limit in _limits():
+        for limit in _limits() if _own else _of_all:
             limit.inside.pop(work, None)
             limit.settle()
 
 
 def _limits() -> tuple[_Limit, ...]:
-    """That of the process, and that of this thread where some library has one."""
-    if not _own:
-        return _of_all
+    """That of the process, and that of this thread, where some library has one."""
     if not hasattr(_mine, "limit"):
         _mine.limit = _Limit(_own)
     return (_shared, _mine.limit)

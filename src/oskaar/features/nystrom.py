@@ -16,7 +16,6 @@ Equivalent to tests/naive.py::nystrom, which projects every row on the atoms of 
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -276,16 +275,16 @@ class _Growth:
 
 def _recalling() -> Callable[[Array, Nystrom], Array]:
     """z of one row: what is asked comes again with its label, after other rounds, and is the same bit for bit."""
-    known: OrderedDict[tuple[Any, bytes], Array] = OrderedDict()
+    known: dict[tuple[Any, bytes], Array] = {}  # in the order of arrival
 
     def recalled(x: Array, map: Nystrom) -> Array:
         key = (x.dtype, x.tobytes())
         found = known.get(key)
         if found is None:
             found = known[key] = map(x)
-            found.flags.writeable = False
+            found.setflags(write=False)
             if len(known) > RECENT:
-                known.popitem(last=False)
+                del known[next(iter(known))]
         return found
 
     return recalled
@@ -298,7 +297,7 @@ def _times_lower(K: Array, L: Array) -> Array:
     array([[ 3., 14.]])
     """
     if len(L) <= STRIP:
-        whole: Array = K @ L.T
+        whole: Array = L.dot(K[0])[None] if len(K) == 1 else K @ L.T
         return whole
     product = np.empty((len(K), len(L)))
     for lo in range(0, len(L), STRIP):

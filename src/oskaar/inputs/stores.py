@@ -68,7 +68,9 @@ class DenseStore(Store):
 
     def fits(self, x: Any) -> bool:
         """Whether an array is a row that needs no conversion."""
-        return x.shape == (self.width,) and x.dtype == np.float64 and bool(np.logical_and.reduce(np.isfinite(x)))
+        if x.shape != (self.width,) or x.dtype != np.float64:
+            return False
+        return b"\0" not in np.isfinite(x).tobytes()  # quicker than `all`
 
     def append(self, block: Block) -> None:
         self._rows.append(block.rows)

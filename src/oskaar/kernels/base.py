@@ -172,9 +172,9 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | No
     Traceback (most recent call last):
     ValueError: kernel Linear() must return finite numbers, got inf for a pair of inputs: rescale the inputs, ...
     """
+    shape = count(X), count(Y)
     with np.errstate(all="ignore"):  # what comes of it is checked
         K = np.asarray(kernel(X, Y) if against is None else against(X), dtype=float)
-        shape = count(X), count(Y)
         if K.shape == shape and math.isfinite(K[0].dot(K[0]) if shape[0] == 1 else K.sum()):
             return K
     return _checked(kernel, K, shape, "a pair of inputs")

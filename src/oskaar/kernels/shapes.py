@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -46,7 +47,13 @@ class Gaussian(Stationary):
     """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        D = _squared_distances(X, Y)
+        return self._of(_squared_distances(X, Y))
+
+    def against(self, Y: Rows) -> Callable[[Rows], Array]:
+        distances = _squared_distances_to(Y)
+        return lambda X: self._of(distances(X))
+
+    def _of(self, D: Array) -> Array:
         D *= -0.5 / self.lengthscale**2
         return np.exp(D, out=D)
 
@@ -199,6 +206,14 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     D += y2
     D[2e-15 * (x2[:, None] + y2) > D] = 0.0  # equal rows are at distance 0, whatever the rounding
     return D
+
+
+def _squared_distances_to(Y: Rows) -> Callable[[Rows], Array]:
+    """`_squared_distances` to rows that stay, for many calls with few rows."""
+    if not (type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype == np.float64 and Y.shape[1] <= _CDIST_WIDTH):
+        return lambda X: _squared_distances(X, Y)
+    cdist = _cdist()
+    return lambda X: cdist(X, Y, "sqeuclidean") if type(X) is np.ndarray else _squared_distances(X, Y)
 
 
 @cache

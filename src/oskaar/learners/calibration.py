@@ -13,6 +13,7 @@ in 32. p and q are smoothed (`losses.certainty`), so that none is 0. Equivalent 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ class Calibration:
         scores = _scores(_powered(found.smoothed(rounds)), truth, found.exclusive)
         for lo, hi in spans(ends):
             if known[lo:hi].any():
-                gains = AGEING * gains + scores[:, lo:hi][:, known[lo:hi]].mean(axis=1)  # (2)
+                mean = scores[:, lo] if hi - lo == 1 else scores[:, lo:hi][:, known[lo:hi]].mean(axis=1)
+                gains = AGEING * gains + mean  # (2)
         return Calibration(gains)
 
     def after_rounds(self, G: Array, labels: Labels, start: int) -> Calibration:
@@ -87,14 +89,15 @@ class Calibration:
             return self  # none of them is looked at
         calibration, rows = self, labels.rows
         for space, rounds in _groups(labels, start):
-            inside = np.concatenate([np.arange(*rows[i]) for i in rounds])
+            alone = len(rounds) == 1
+            inside: Any = slice(*rows[rounds[0]]) if alone else np.concatenate([np.arange(*rows[i]) for i in rounds])
             found = space.probabilities(fit_columns(G[inside], space.p))
             if found is None:
                 return self
-            sizes = np.array([(rows[i][1] - rows[i][0]) * found.places for i in rounds])
+            sizes = [(rows[i][1] - rows[i][0]) * found.places for i in rounds]
             truth = found.truth([labels.ys[i] for i in rounds], labels.loss.parts)
-            before = np.repeat(start + np.array(rounds), sizes)
-            calibration = calibration.after(found, before, truth, np.cumsum(sizes))
+            before = start + rounds[0] if alone else np.repeat(start + np.array(rounds), sizes)
+            calibration = calibration.after(found, before, truth, accumulate(sizes))
         return calibration
 
     def __repr__(self) -> str:

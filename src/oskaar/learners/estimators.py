@@ -110,7 +110,7 @@ class PendingKaar:
     def ridge(self) -> Array:
         """The estimates without KAAR's factor lam / s, for rounds of one row."""
         R, E = self.inner.R, self.inner.E
-        ridge: Array = (R if len(E) == 1 else np.diagonal(R)[:, None]) * E
+        ridge: Array = E * R.item() if len(E) == 1 else np.diagonal(R)[:, None] * E
         return ridge
 
     def commit(self) -> None:

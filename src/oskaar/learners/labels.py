@@ -31,9 +31,10 @@ class Labels:
 
     def __init__(self, loss: Loss, space: Space, ys: list[Any], ends: Any, known: bool = False) -> None:
         self.loss, self.ys, self.ends = loss, ys, ends
-        self.spaces = [space]
-        for y in ys:
-            self.spaces.append(space if known else self.spaces[-1].extended(y))
+        self.spaces = [space] * (len(ys) + 1)
+        if space.grows and not known:
+            for i, y in enumerate(ys):
+                self.spaces[i + 1] = self.spaces[i].extended(y)
         self.space = self.spaces[-1]
         """What is known after all of them."""
         self.Phi = self.space.embed_many(ys)
@@ -93,6 +94,8 @@ class Labels:
 
     def optima(self) -> Array:
         """min_z Delta(z, y) of each round."""
+        if len(self.ys) == 1:
+            return np.array([self.space.optimum(self.ys[0])])
         return np.array([space.optimum(y) for space, y in zip(self.spaces[1:], self.ys, strict=True)])
 
     def surrogate_losses(self, G: Array) -> Array:

@@ -368,7 +368,7 @@ class OnlineLearner(Confidence, Predictor):
             return remembered
         pending = self._estimator.forecast(block, self._space)
         z = self._decode(pending.G)
-        self._memo = (self.rounds, block, pending, z)
+        self.__dict__["_memo"] = (self.rounds, block, pending, z)  # no setting: not looked at by __setattr__
         return pending, z
 
     def _remembered(self, block: Block) -> tuple[Pending, Any] | None:
@@ -402,7 +402,7 @@ class OnlineLearner(Confidence, Predictor):
         if asked is not None:
             told = _total(labels.surrogate_losses(pending.G))
             happened = replace(happened, drift=_total(happened.surrogate_losses) - told)
-        self._memo = None  # observing may write to it
+        self.__dict__["_memo"] = None  # observing may write to it
         self._commit(block, labels, self._estimator.observe(pending, labels), happened, ticket)
         return happened
 

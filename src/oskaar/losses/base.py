@@ -69,6 +69,8 @@ class Loss(ABC):
 
     def loss_many(self, zs: Sequence[Any], ys: Sequence[Any]) -> Array:
         """Delta of each answer to the label beside it; a loss may do them at once."""
+        if len(zs) == len(ys) == 1:
+            return np.array([self(zs[0], ys[0])])
         return np.array([self(z, y) for z, y in zip(zs, ys, strict=True)])
 
     def check(self, y: Any) -> Any:
@@ -241,7 +243,7 @@ class Space(ABC):
     def squared_norms(self, V: Array) -> Array:
         """|v|^2 of each vector V[..., :], in the geometry of phi."""
         if V.ndim == 2 and len(V) == 1 and V.shape[1] <= _FEW:
-            return np.array([sum([v * v for v in V[0].tolist()])])
+            return np.array([sum([v * v for v in V.tolist()[0]])])
         norms: Array = np.einsum("...p,...p->...", V, V)
         return norms
 
@@ -302,6 +304,9 @@ class FixedSpace(Space):
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
         return self.loss.embed_many(ys)
+
+    def optimum(self, y: Any) -> float:
+        return self.loss.optimum(y)
 
     def decode_many(self, G: Array) -> list[Any]:
         return self.loss.decode_many(G)
@@ -471,16 +476,26 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
     array([0, 1])
     """
     if len(scores) == 1 and scores.shape[1] <= _FEW and slack is None:
-        return np.array([_first_best(scores[0].tolist())])
+        return np.array([_first_best(scores.tolist()[0])])
     slack = near(scores) if slack is None else slack
     return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
+
+
+def best_names(names: Sequence[Any], G: Array) -> list[Any]:
+    """The name of the largest coordinate of each row of G (n, k): `first_best`."""
+    if len(G) == 1 and G.shape[1] <= _FEW:
+        return [names[_first_best(G.tolist()[0])]]
+    return [names[i] for i in first_best(G).tolist()]
 
 
 def _first_best(row: list[float]) -> int:
     """That of one row of few numbers."""
     best = max(row)
     least = best - _SAME * max(best, -min(row))
-    return next((i for i, score in enumerate(row) if score >= least), 0)
+    for i, score in enumerate(row):
+        if score >= least:
+            return i
+    return 0
 
 
 def widest(Psi: Array) -> float:

@@ -14,6 +14,7 @@ from oskaar.losses.base import (
     Loss,
     Names,
     Space,
+    best_names,
     enclosing_radius,
     first_best,
     near,
@@ -69,14 +70,12 @@ class ZeroOne(Loss):
         return require_hashable(y, "class")
 
     def embed_many(self, ys: Sequence[Any]) -> Array:
-        names = self._listed()
-        k = len(names)
+        position, k = self._listed().position, self.p
         root = math.sqrt(1 - 1 / k) if k > 1 else 1.0
-        return one_hot([names.position(y) for y in ys], k, (1 - 1 / k) / root, -1 / k / root)
+        return one_hot([position(y) for y in ys], k, (1 - 1 / k) / root, -1 / k / root)
 
     def decode_many(self, G: Array) -> list[Any]:
-        names = self._listed().names
-        return [names[i] for i in first_best(G)]
+        return best_names(self._listed().names, G)
 
     def outputs(self) -> list[Any]:
         return list(self._listed().names)
@@ -122,8 +121,7 @@ class SeenClasses(GrowingSpace):
         """The class of each row's largest coordinate, None when no class is known."""
         if self.p == 0:
             return [None] * len(G)
-        names = list(self.positions)
-        return [names[i] for i in first_best(G)]
+        return best_names(list(self.positions), G)
 
 
 @saved("loss/cost-matrix")

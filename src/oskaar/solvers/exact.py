@@ -23,6 +23,7 @@ Equivalent to tests/naive.py::kaar, which solves (1) whole.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,9 @@ class ExactSolver:
         """The estimate for one round of n rows, B = k(x, X) (n, t), D = k(x, x) (n, n)."""
         if len(B) == 1:
             w = self.factor.forward(B[0])  # (2)
-            R = np.sqrt(self._variance(D[0, 0], w))[None, None]
-            E = w[None, :] @ self.C.view / R
-            return Forecast(w[None, :], R, E, self.lam / R * E)  # (3)
+            r = sqrt(self._variance(D.item(), w))
+            E = w.dot(self.C.view)[None] / r
+            return Forecast(w[None], np.array([[r]]), E, self.lam / r * E)  # (3)
         W = self.factor.forward(B)  # (2)
         R = self._root(D, W)
         E, G = self._hedged(R, W @ self.C.view)
@@ -119,10 +120,11 @@ class ExactSolver:
     def update(self, forecast: Forecast, Phi: Array) -> None:
         """Learn a round whose forecast was just made; Phi (n, q) may have more columns than before."""
         W, R = forecast.W, forecast.R
-        M = fit_columns(R @ forecast.E, Phi.shape[1])
+        E = fit_columns(forecast.E, Phi.shape[1])
+        M = R.item() * E if len(R) == 1 else R @ E
         target = target_of(Phi, forecast.G, self.shifted)  # (5)
         C = (target - M) / R if len(R) == 1 else solve_triangular(R, target - M, lower=True)  # (4)
-        self.append(Chunk(forecast.G, W, R, C, fit_columns(forecast.E, Phi.shape[1]), [len(Phi)]))
+        self.append(Chunk(forecast.G, W, R, C, E, [len(Phi)]))
 
     def forecast_chunk(self, B: Array, D: Array, Phi: Array, ends: Any) -> Chunk:
         """The estimates for rounds that end at rows `ends` of a chunk, each after the labels of those before it.
@@ -212,7 +214,7 @@ class ExactSolver:
 
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
-        s = float(self.lam + kxx - w @ w)
+        s = float(self.lam + kxx - w.dot(w))
         if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
             raise ValueError(not_positive(kxx, s - self.lam))
         s = max(s, self.lam)

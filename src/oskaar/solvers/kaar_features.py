@@ -142,12 +142,9 @@ class FeatureSolver:
             self._learn_hedged(forecast.hedged, forecast.Z, target)
             return
         E = fit_columns(forecast.E, p)
-        if len(Phi) == 1:
-            r = forecast.R[0, 0]
-            C = target / r - E
-        else:
-            C = solve_triangular(forecast.R, target, lower=True) - E
-        self._append(forecast, target, C, E, [len(Phi)])
+        R = forecast.R
+        C = target / R.item() if len(R) == 1 else solve_triangular(R, target, lower=True)
+        self._append(forecast, target, C - E, E, [len(Phi)])
 
     def forecast_chunk(self, Z: Array, Phi: Array, ends: Any) -> FeatureForecast:
         """The estimates for rounds that end at rows `ends`, each after the labels of those before it."""
@@ -239,7 +236,8 @@ class FeatureSolver:
             s = max(s - w.dot(w), 1.0)
             M = fit_columns(M, rows.C.shape[1]) + w.dot(rows.C[:n])
         r = sqrt(s)
-        E = M[None] / r
+        M /= r
+        E = M[None]
         return FeatureForecast(E / r, Z, u[None], w[None], np.array([[r]]), E)
 
     def _past(self, Z: Array) -> tuple[Array, Array, Array]:

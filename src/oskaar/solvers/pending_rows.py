@@ -52,9 +52,10 @@ class PendingRows:
         if m > len(self.L) or Z.shape[1] > self.Z.shape[1] or H.shape[1] > self.H.shape[1]:
             self._reserve(m, max(self.dim, Z.shape[1]), max(self.H.shape[1], H.shape[1]))
         D, p = Z.shape[1], H.shape[1]
-        self.Z[n:m, :D], self.U[n:m, :D] = Z, U
-        self.H[n:m, :p], self.C[n:m, :p], self.E[n:m, :p] = H, C, E
-        self.L[n:m, :n], self.L[n:m, n:m] = W[:, :n], R
+        at = n if m == n + 1 else slice(n, m)  # a row by its number: NumPy takes less time
+        self.Z[at, :D], self.U[at, :D] = Z, U
+        self.H[at, :p], self.C[at, :p], self.E[at, :p] = H, C, E
+        self.L[at, :n], self.L[at, n:m] = W[:, :n], R
         self.round[n:m] = self.rounds if len(ends) == 1 else self.rounds + round_of_row(ends, m - n)
         self.n, self.rounds = m, self.rounds + len(ends)
 
