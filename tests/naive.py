@@ -695,7 +695,7 @@ def ensemble(
         kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
         Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
         asked = {"lams": (0.1,), "later": -4.0, "ridges": Ks, "window": early, **settings}
-        lams_of_each = [(0.1,), (0.01, 1.0), (0.01, 0.5), (0.03,)]
+        lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,)]
         asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
         if not alone and not parts and settings.get("ridges", Ks) is not None:
             asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]

@@ -233,7 +233,7 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
-    dictionary, linear, factors = 2 * 2 + 1, 1, 2 + 1 + 2 + 2 + 1  # of smooth, rough, ranks; linear, its lags
+    dictionary, linear, factors = 2 * 2 + 1, 1, 1 + 2 + 1 + 1 + 2  # of smooth, rough, ranks; linear, its lags
     first = 3 * dictionary + 2 * linear
     then = 1 + 2 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
     assert [left for _, _, left in done] == [first, 15, 12, 9, 6, 4, then, 0]

@@ -53,7 +53,7 @@ LAMS = (0.1,)
 
 RIDGE_LAMS: dict[str, tuple[float, ...]] = {
     "smooth": LAMS,
-    "linear": (0.01, 1.0),
+    "linear": (0.05,),
     "rough": (0.01, 0.5),
     "ranks": (0.03,),
     "kernel": (0.05, 0.5, 1.0, 2.0),
