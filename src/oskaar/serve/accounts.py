@@ -63,7 +63,6 @@ class Baselines:
             return [0.0, 0.0]
 
     def learn(self, y: Any) -> None:
-        """A label that came."""
         for part in y if self.loss.parts else [y]:
             self.last = part
             if not self.counting:
@@ -117,7 +116,6 @@ class Accounts:
             self._new = []
 
     def forget(self, ticket: int) -> None:
-        """A ticket was closed."""
         self.forgotten += 1
         del self.open[ticket]
 
@@ -146,7 +144,6 @@ class Accounts:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON knows them."""
         b = self.baselines
         self._settle()
         return {
@@ -160,8 +157,6 @@ class Accounts:
 
     @classmethod
     def from_dict(cls, loss: Loss, data: dict[str, Any]) -> Accounts:
-        """The inverse of `to_dict`."""
-
         def label(y: Any) -> Any:
             return None if y is None else loss.check(to_label(loss, y))
 

@@ -48,7 +48,6 @@ class Application:
         self._seen: dict[str, tuple[float, Any]] = {}
 
     def asgi(self) -> Edge:
-        """The whole, for a server."""
         routes = [
             self._route("GET", "/streams", self.list, "read"),
             self._route("PUT", "/streams/{name}", self.create, "admin"),
@@ -122,7 +121,6 @@ class Application:
         return [status.brief(stream) for stream in self.service.streams.values() if sees(stream.name)]
 
     async def create(self, request: Request) -> Response:
-        """A stream with a loss and a learner."""
         body = await body_of(headers_of(request.scope), request.receive, self.service.limits.body)
         try:
             spec = msgspec.json.decode(body)
@@ -132,7 +130,6 @@ class Application:
         return await self._inspected(stream, 201 if new else 200)
 
     async def inspect(self, request: Request) -> Response:
-        """What is known of a stream."""
         return await self._inspected(self._stream(request), 200)
 
     async def _inspected(self, stream: Stream, code: int) -> Response:
@@ -140,7 +137,6 @@ class Application:
         return Response(found, code, media_type="application/json")
 
     async def delete(self, request: Request) -> Response:
-        """Delete a stream and its learner."""
         await self.service.delete(request.path_params["name"])
         return Response(status_code=204)
 
@@ -204,13 +200,11 @@ class Application:
         return found
 
     async def metrics(self, request: Request) -> Response:
-        """Metrics in the text format of Prometheus."""
         sees = request.scope["token"].sees
         text = "\n".join(metrics.lines(self.service, self.requests, self.watchers, sees)) + "\n"
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def healthy(self, request: Request) -> Response:
-        """The process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     async def is_ready(self, request: Request) -> Response:
@@ -222,7 +216,6 @@ class Application:
         return Response(encode(found), 200 if ready else 503, media_type="application/json")
 
     async def openapi(self, request: Request) -> Response:
-        """The interface, for programs."""
         return Response(encode(document()), media_type="application/json")
 
     async def page(self, request: Request) -> Response:

@@ -47,7 +47,6 @@ class Edge:
         self.service, self.requests, self.access_log = service, requests, access_log
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -57,8 +57,8 @@ def inspected(stream: Stream, core: Core) -> dict[str, Any]:
         },
         "log_bytes": stream.log_bytes,
         "memory_bytes": stream.bytes,
-        "expert_weights": _asked(learner, "expert_weights", {}),
-        "change_points": [jsonable(change) for change in _asked(learner, "change_points", [])],
+        "expert_weights": getattr(learner, "expert_weights", dict)(),
+        "change_points": [jsonable(change) for change in getattr(learner, "change_points", list)()],
     }
 
 
@@ -73,7 +73,3 @@ def watched(stream: Stream, core: Core) -> dict[str, Any]:
             {"ticket": n, "age": max(0.0, now - row[0]), "x": row[1], "z": row[2]} for n, row in open_tickets
         ],
     }
-
-
-def _asked(learner: Any, name: str, default: Any) -> Any:
-    return getattr(learner, name)() if hasattr(learner, name) else default
