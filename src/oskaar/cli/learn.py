@@ -35,7 +35,7 @@ def run(options: Any) -> int:
     if report or before or (options.model and not options.resume):  # what is kept can be reported later
         from oskaar.cli.report import make_recorder
 
-        done.observer = make_recorder(options.learner, done.stream, done.baselines, before)
+        done.observer = make_recorder(options.learner, done.stream, list(done.totals), before)
         done.parts["report"], done.fine = done.observer, report is not None
     with opened(options.out, kept if options.resume else None) as done.out:
         done.go(options.chunk, Progress(options.progress, options.limit), checkpointer)

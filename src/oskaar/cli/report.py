@@ -64,13 +64,11 @@ class Report:
         self._file = options.file
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
-        """Write the page of a run; its path."""
         title = f"{recorder.name} on {self._stream}"
         self._destination.write(html(recorder, result, title=title, command=self._command))
         return self._destination.path
 
     def write_comparison(self, losses: dict[str, Array], rows: Any, judged: Any, result: dict[str, Any]) -> str:
-        """Write the page of several learners; its path."""
         more = {"judged": judged, "title": f"{len(rows)} learners on {self._stream}", "command": self._command}
         self._destination.write(comparison(losses, rows, result=result, **more))
         return self._destination.path

@@ -108,12 +108,10 @@ class OneClass(_Rows):
         self._known: set[Any] = set()
 
     def predict_one(self, x: Any) -> Any:
-        """The class; None before the first label."""
         z = self._model.predict_one(self._row(x)) if self._known else None
         return z if z in self._known else next(iter(self._known), None)
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row and its class."""
         self._seen(x)
         self._known.add(y)
         self._model.learn_one(self._row(x), y)
@@ -128,12 +126,10 @@ class EachLabel(_Rows):
         self._models = {name: _made(path) for name in names}
 
     def predict_one(self, x: Any) -> Any:
-        """The labels whose classifier answers yes."""
         row = self._row(x)
         return frozenset(name for name, model in self._models.items() if model.predict_one(row))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row and its set of labels."""
         self._seen(x)
         row = self._row(x)
         for name in sorted(y, key=str):
@@ -159,7 +155,6 @@ class EachNumber(_Rows):
         self._places = {level: i for i, level in enumerate(levels or ())}
 
     def predict_one(self, x: Any) -> Any:
-        """The numbers, or the level."""
         row = self._row(x)
         answer = np.nan_to_num([float(model.predict_one(row) or 0.0) for model in self._models])
         if self._low is not None:
@@ -169,7 +164,6 @@ class EachNumber(_Rows):
         return answer if self._levels is None else self._levels[round(answer[0])]
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the numbers, or the place of the level."""
         self._seen(x)
         row = self._row(x)
         targets = [y] if self._whole else y if self._levels is None else [self._places[y]]

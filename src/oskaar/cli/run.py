@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,7 +96,6 @@ class Run:
             progress.end()
 
     def _next_chunk(self, most: int) -> int:
-        """How many rounds to do at a time."""
         return self.observer.chunk(most) if self.observer and self.fine else most
 
     def _say_notes(self) -> None:
@@ -122,16 +122,14 @@ class Run:
 
     def _pull(self, rounds_left: Any, most: int) -> Pulled:
         """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
-        pulled, error = Pulled([], [], None), None
+        pulled = Pulled([], [], None)
         try:
-            for one in rounds_left:
+            for one in islice(rounds_left, most):
                 pulled.rounds.append(one)
                 pulled.states.append(self.stream.state())
-                if len(pulled.rounds) == most:
-                    break
         except ReadError as refused:
-            error = refused
-        return pulled._replace(error=error)
+            return pulled._replace(error=refused)
+        return pulled
 
     def _learn(self, pulled: Pulled, last: bool = False) -> None:
         """Answer rounds and learn them, or, where labels are late, those whose labels have come."""
@@ -215,7 +213,6 @@ class Run:
             self.out = None
 
     def checkpoint(self, file: str) -> Checkpoint:
-        """The state of the run, to resume it."""
         return Checkpoint(
             file=file,
             settings=self._settings,
@@ -249,17 +246,11 @@ class Run:
             self._delayed.restore(kept.extra["waiting"])
 
     @property
-    def baselines(self) -> list[str]:
-        """The names of the baselines."""
-        return list(self.totals)
-
-    @property
     def mean_loss(self) -> float | None:
         """The mean over judged rounds; None where there were none."""
         return self.total / self.count if self.count else None
 
     def result(self) -> dict[str, Any]:
-        """The result, as JSON."""
         means = {name: total / self.count if self.count else None for name, total in self.totals.items()}
         rounds = self.count + self.warmup
         return {
