@@ -38,18 +38,15 @@ class Blocks:
     def add(self, values: Array) -> None:
         """Rounds to come: values (curves, rounds)."""
         n = values.shape[1]
-        while self.rounds + n > self.most * self.size:
-            self._join()
+        while self.rounds + n > self.most * self.size:  # join them in pairs
+            half = self._sums.reshape(len(self.names), -1, 2).sum(axis=2)
+            self._sums[:, : self.most // 2], self._sums[:, self.most // 2 :] = half, 0.0
+            self.size *= 2
         first = self.rounds // self.size
         places = np.arange(first, (self.rounds + n - 1) // self.size + 1)
         starts = np.maximum(places * self.size - self.rounds, 0)
         self._sums[:, places] += np.add.reduceat(values, starts, axis=1) if n else 0.0
         self.rounds += n
-
-    def _join(self) -> None:
-        half = self._sums.reshape(len(self.names), -1, 2).sum(axis=2)
-        self._sums[:, : self.most // 2], self._sums[:, self.most // 2 :] = half, 0.0
-        self.size *= 2
 
     def __getitem__(self, name: str) -> Array:
         """The sums of a curve."""
@@ -63,13 +60,12 @@ class Blocks:
         return np.minimum(self.size * np.arange(1, blocks + 1), self.rounds)
 
     def to_dict(self) -> dict[str, Any]:
-        """The contents as plain lists and numbers, for JSON."""
+        """Plain lists and numbers, for JSON."""
         sums = {name: self[name].tolist() for name in self.names}
         return {"names": self.names, "most": self.most, "size": self.size, "rounds": self.rounds, "sums": sums}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Blocks:
-        """The inverse of `to_dict`."""
         blocks = cls(data["names"], data["most"])
         blocks.size, blocks.rounds = int(data["size"]), int(data["rounds"])
         for i, name in enumerate(blocks.names):

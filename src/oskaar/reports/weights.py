@@ -57,7 +57,6 @@ class WeightHistory:
         return picture
 
     def to_dict(self) -> dict[str, Any]:
-        """The contents as plain lists and numbers, for JSON."""
         kept = [np.trim_zeros(column, "b").tolist() for column in self._kept]
         return {
             "columns": self.columns,
@@ -70,7 +69,6 @@ class WeightHistory:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WeightHistory:
-        """The inverse of `to_dict`."""
         weights = cls(data["columns"], data["rows"])
         weights.width, weights.step = int(data["width"]), int(data["step"])
         weights.rounds = [int(t) for t in data["rounds"]]

@@ -52,7 +52,6 @@ class Worst:
             (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(self._heap, (*key, bad.round, bad))
 
     def join(self, *others: Worst) -> None:
-        """The worst of others too."""
         for entry in (entry for other in others for entry in other._heap):
             (heapq.heappush if len(self._heap) < self.most else heapq.heappushpop)(self._heap, entry)
 
@@ -61,12 +60,10 @@ class Worst:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: entry[:3], reverse=True)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The contents as plain lists and numbers, for JSON."""
         return {"most": self.most, "rounds": [asdict(bad) for bad in self.sorted()]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Worst:
-        """The inverse of `to_dict`."""
         worst = cls(data["most"])
         bad = [Bad(**entry) for entry in data["rounds"]]
         worst._heap = [(b.loss, b.surrogate, b.round, b) for b in bad]
