@@ -83,7 +83,7 @@ def _started(options: Namespace, kept: Checkpoint | None) -> Run:
     if kept and options.resume:
         require_same(stream, kept, options)
         done.restore(kept)
-        say(f"{options.resume}: going on after {done.began} rounds")
+        say(f"{options.resume}: going on after {done.earlier} rounds")
     elif kept:
         require_same_columns(stream.about(), kept, stream.table.name)
         say(f"{options.model} has learned {kept.count + kept.warmup} rounds: it goes on with those of this file")

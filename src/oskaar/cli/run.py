@@ -62,7 +62,7 @@ class Run:
         self.not_written: list[str] = []
         self.whole = True
         """False while some rounds are learned and not yet counted."""
-        self.began, self._reading = 0, stream.state()
+        self.earlier, self._reading = 0, stream.state()
         self._noted = len(stream.notes)
         self._listed: dict[str, str] = {}
         """The columns that have been listed, and the kind of each."""
@@ -238,7 +238,7 @@ class Run:
         self.stream.restore(kept.reading)
         self.learner, self._baselines = kept.learner, kept.baselines
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
-        self.seconds, self.began = kept.seconds, kept.count + kept.warmup
+        self.seconds, self.earlier = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
         self.metrics = self.metrics.restored(kept.extra["metrics"])
         if self._delayed:

@@ -139,7 +139,7 @@ def strongest(recorder: Recorder) -> list[list[float]]:
 
 
 def marks(recorder: Recorder) -> Figure:
-    """A line at each change, and the range of rounds, the same in every figure."""
+    """A line at each change."""
     shapes = [
         {
             "type": "line",

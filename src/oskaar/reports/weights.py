@@ -49,9 +49,7 @@ class WeightHistory:
             self.step = max(2 * self.step, (self.rounds[-1] - self.rounds[0]) // max(1, len(self.rounds) - 1))
 
     def picture(self) -> Array:
-        """(bins, snapshots), up to the last bin that is in use."""
-        if not self.rounds:
-            return np.zeros((0, 0))
+        """(bins, snapshots), up to the last bin that is in use; there must be a snapshot."""
         used = self.rounds[-1] // self.width + 1
         picture: Array = np.array(self._kept).T[:used]
         return picture

@@ -74,7 +74,9 @@ class Application:
             request.scope["route_name"] = named
             try:
                 if scope is not None:
-                    self.gate.let_in(request.scope, headers_of(request.scope), scope, request.path_params.get("name"))
+                    self.gate.authorise(
+                        request.scope, headers_of(request.scope), scope, request.path_params.get("name")
+                    )
                 return await handler(request)
             except ServeError as error:
                 return failed(error)
@@ -160,7 +162,7 @@ class Application:
             raise TooBusy(f"{self.watchers} pages are open, which is the limit.", "watchers", retry_after=10)
         name = request.query_params.get("stream")
         if name is not None:
-            self.gate.let_in(request.scope, headers_of(request.scope), "read", name)
+            self.gate.authorise(request.scope, headers_of(request.scope), "read", name)
             self.service.stream(name)
         return StreamingResponse(
             self._events(request, name), headers={"cache-control": "no-store"}, media_type="text/event-stream"

@@ -22,9 +22,8 @@ CHANGE = 400
 class Demo:
     """A thread that asks and tells until it is stopped."""
 
-    def __init__(self, url: str, token: str | None, pause: float = 0.15) -> None:
+    def __init__(self, url: str, token: str | None) -> None:
         self._learner = Client(url, token, NAME, retries=60)
-        self._pause = pause
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
@@ -48,7 +47,7 @@ class Demo:
     def _ask_and_tell(self) -> None:
         rng, waiting = np.random.default_rng(), list[tuple[int, str]]()
         t = self._learner.rounds
-        while not self._stop.wait(self._pause):
+        while not self._stop.wait(0.15):
             x = rng.normal(size=3).round(3)
             ticket, _ = self._learner.ask({"width": x[0], "height": x[1], "weight": x[2]})
             waiting.append((ticket, _label(x, t // CHANGE)))

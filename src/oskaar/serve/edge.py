@@ -90,7 +90,7 @@ class Gate:
     def __init__(self, tokens: Tokens, hosts: tuple[str, ...]) -> None:
         self.tokens, self.hosts = tokens, hosts
 
-    def let_in(self, request: Any, headers: dict[bytes, bytes], scope: str, stream: str | None) -> None:
+    def authorise(self, request: Any, headers: dict[bytes, bytes], scope: str, stream: str | None) -> None:
         """Raise where a request (its ASGI scope) may not; note who it is."""
         host, origin = _text(headers, b"host") or "", _text(headers, b"origin")
         if not self.tokens and _name(host) not in self.hosts:

@@ -29,13 +29,13 @@ class Service:
     """Streams by name. Methods are for the event loop, unless they say otherwise."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], limits: Limits | None = None, pace: Pace | None = None, workers: int = 0
+        self, folder: str | os.PathLike[str], limits: Limits | None = None, pace: Pace | None = None
     ) -> None:
         self.limits, self.pace = limits or Limits(), pace or Pace()
         self.store = Store(folder, self.limits.disk)
         self.writer = Writer(self.store)
-        self.workers = ThreadPoolExecutor(workers or (os.cpu_count() or 1) + 2, "worker")
-        self.readers = ThreadPoolExecutor(workers or (os.cpu_count() or 1) + 2, "reader")
+        threads = (os.cpu_count() or 1) + 2
+        self.workers, self.readers = ThreadPoolExecutor(threads, "worker"), ThreadPoolExecutor(threads, "reader")
         self.background = ThreadPoolExecutor(1, "checkpoints")
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]
         self.started = time.time()
@@ -168,7 +168,7 @@ class Service:
     def bytes(self) -> int:
         return sum(stream.bytes for stream in list(self.streams.values()))
 
-    def relieve(self) -> None:
+    def shorten_logs(self) -> None:
         """Checkpoints of the streams with the longest logs."""
         longest = sorted((s for s in self.streams.values() if s.core), key=lambda s: -s.log_bytes)
         for stream in longest[:4]:

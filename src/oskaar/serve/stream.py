@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TURN = 32
 """Operations in a turn before answers go out."""
 
-WEIGHED, SHARE = 256, 100
+MEASURED, SHARE = 256, 100
 """Operations between two looks at the memory of the learner, which take one part in so many of the time at most;
 the first looks come after 1, 2, 4, ... operations: a learner grows most when it is new."""
 
@@ -77,7 +77,7 @@ class Stream:
         self._lock = threading.Lock()
         self._working = False
         self._leaving = False
-        self._weigh_at, self._weigh_after, self._weighs_in = 0, 0.0, 1
+        self._measure_at, self._measure_after, self._measure_in = 0, 0.0, 1
         self._pace = 1.0
         """Seconds that an operation takes, of late."""
 
@@ -142,7 +142,7 @@ class Stream:
                 f"{self.waiting} operations of this stream wait, the limit is {limits.waiting}.", retry_after=1
             )
         if self.service.log_bytes > limits.log:
-            self.service.relieve()
+            self.service.shorten_logs()
             raise TooBusy(
                 f"the log has reached its limit of {limits.log} bytes: a checkpoint is due.", "log", retry_after=5
             )
@@ -229,8 +229,8 @@ class Stream:
                 self._count()
                 self.service.loop.call_soon_threadsafe(self._deliver, answers)
                 self._took(time.perf_counter() - started, len(answers))
-                if self._weighs:
-                    self._weigh()
+                if self._measure_due:
+                    self._measure()
                 self.checkpoints.consider()
                 if self._is_quick():
                     self.service.loop.call_soon_threadsafe(self._work_here)
@@ -263,7 +263,7 @@ class Stream:
         """Whether the next thing to do is an operation, and nothing that takes long is due before it."""
         if not self._pending or not isinstance(self._pending[0], Operation) or self.core is None:
             return False
-        return self._pace < QUICK and not self.checkpoints.due and not self._weighs
+        return self._pace < QUICK and not self.checkpoints.due and not self._measure_due
 
     def _took(self, seconds: float, operations: int) -> None:
         self.checkpoints.busy += seconds
@@ -309,7 +309,7 @@ class Stream:
             raise Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged") from error
         self.checkpoints.waiting = core.seq - self.checkpoints.seq
         self.core = core
-        self._weigh()
+        self._measure()
         self._count()
         return core
 
@@ -320,18 +320,18 @@ class Stream:
             self.open_tickets = len(self.core.accounts.open)
 
     @property
-    def _weighs(self) -> bool:
+    def _measure_due(self) -> bool:
         """Whether it is time to look at the memory of the learner."""
-        return self.applied >= self._weigh_at and self.checkpoints.busy >= self._weigh_after
+        return self.applied >= self._measure_at and self.checkpoints.busy >= self._measure_after
 
-    def _weigh(self) -> None:
+    def _measure(self) -> None:
         if self.core is not None:
             started = time.perf_counter()
             self.bytes = self.core.bytes()
-            self._weigh_at = self.applied + self._weighs_in
-            if self._weighs_in == WEIGHED:
-                self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
-            self._weighs_in = min(2 * self._weighs_in, WEIGHED)
+            self._measure_at = self.applied + self._measure_in
+            if self._measure_in == MEASURED:
+                self._measure_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
+            self._measure_in = min(2 * self._measure_in, MEASURED)
             self.service.balance()
 
     def checkpointed(self, core: Core) -> None:
