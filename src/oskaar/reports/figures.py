@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.reports.blocks import rolling, running
+from oskaar.reports.history import rolling, running
 from oskaar.reports.recorder import Recorder
 
 Figure = dict[str, Any]

@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from oskaar.serve import metrics, pages, status
+from oskaar.serve import metrics, pages
+from oskaar.serve.accounts import brief, inspected, watched
 from oskaar.serve.edge import LOOPBACK, UNEXPECTED, Edge, Gate, body_of, failed, headers_of
 from oskaar.serve.errors import Refused, ServeError, TooBusy, from_status
 from oskaar.serve.openapi import document
@@ -120,7 +121,7 @@ class Application:
 
     def _briefs(self, request: Request) -> Any:
         sees = request.scope["token"].sees
-        return [status.brief(stream) for stream in self.service.streams.values() if sees(stream.name)]
+        return [brief(stream) for stream in self.service.streams.values() if sees(stream.name)]
 
     async def create(self, request: Request) -> Response:
         body = await body_of(headers_of(request.scope), request.receive, self.service.limits.body)
@@ -135,7 +136,7 @@ class Application:
         return await self._inspected(self._stream(request), 200)
 
     async def _inspected(self, stream: Stream, code: int) -> Response:
-        found = await stream.do(lambda core: encode(status.inspected(stream, core)))
+        found = await stream.do(lambda core: encode(inspected(stream, core)))
         return Response(found, code, media_type="application/json")
 
     async def delete(self, request: Request) -> Response:
@@ -197,7 +198,7 @@ class Application:
         now = self.service.loop.time()
         made, found = self._seen.get(stream.name, (-1.0, None))
         if now - made >= SECOND / 2:
-            found = await stream.do(lambda core: status.watched(stream, core))
+            found = await stream.do(lambda core: watched(stream, core))
             self._seen = {stream.name: (now, found)} | {k: v for k, v in self._seen.items() if now - v[0] < SECOND}
         return found
 
