@@ -61,7 +61,7 @@ class Report:
         require_plotly()
         self._destination = Destination(options.report)
         self._command = repeating(options)
-        self._file = options.file
+        self._stream = "standard input" if options.file == "-" else options.file
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
         title = f"{recorder.name} on {self._stream}"
@@ -72,10 +72,6 @@ class Report:
         more = {"judged": judged, "title": f"{len(rows)} learners on {self._stream}", "command": self._command}
         self._destination.write(comparison(losses, rows, result=result, **more))
         return self._destination.path
-
-    @property
-    def _stream(self) -> str:
-        return "standard input" if self._file == "-" else str(self._file)
 
 
 def make_recorder(

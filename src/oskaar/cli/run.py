@@ -15,7 +15,7 @@ from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.models import make_baselines
-from oskaar.cli.settings import settings_of
+from oskaar.cli.settings import FIXED, FREE
 from oskaar.learners.learner import OnlineLearner
 from oskaar.metrics import Metrics, verdict
 from oskaar.replays import replay, replay_until_refused
@@ -43,7 +43,7 @@ class Run:
     def __init__(self, stream: TableStream, learner: Any, options: Any) -> None:
         self.stream, self.learner = stream, learner
         self.out: Answers | None = None
-        self._settings = settings_of(options)
+        self._settings = {name: getattr(options, name, None) for name in (*FIXED, *FREE)}
         self.parts: dict[str, Any] = {}
         """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
         self.observer: Recorder | None = None
@@ -74,7 +74,7 @@ class Run:
         interrupts = Interrupts()
         try:
             with interrupts:
-                while pulled.error is None and (pulled := self._pull(rounds_left, self._next_chunk(chunk))).rounds:
+                while pulled.error is None and (pulled := self._pull(rounds_left, chunk)).rounds:
                     with interrupts.whole():
                         self._learn(pulled)
                         self.seconds = time.perf_counter() - start
@@ -94,9 +94,6 @@ class Run:
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
-
-    def _next_chunk(self, most: int) -> int:
-        return self.observer.chunk(most) if self.observer and self.fine else most
 
     def _say_notes(self) -> None:
         """Print new contradictions of rows to what was inferred from the first ones."""
@@ -123,6 +120,7 @@ class Run:
     def _pull(self, rounds_left: Any, most: int) -> Pulled:
         """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
         pulled = Pulled([], [], None)
+        most = self.observer.chunk(most) if self.observer and self.fine else most
         try:
             for one in islice(rounds_left, most):
                 pulled.rounds.append(one)
