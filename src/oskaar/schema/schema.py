@@ -89,7 +89,8 @@ class Schema:
                 )
         other.known = names
         other.columns = tuple(column_of(name, table.column(name), self.given.get(name)) for name in names)
-        other.bag = other.names == "open" and not self.given and _only_categories(other.columns)
+        kinds, categories = set(map(type, other.columns)), {HashedCategoryColumn, CategoryColumn, BooleanColumn}
+        other.bag = other.names == "open" and not self.given and {HashedCategoryColumn} <= kinds <= categories
         other.simple = other.only_numbers and not any(column.gaps for column in other.columns)
         return other
 
@@ -241,11 +242,6 @@ def require_names(known: list[Any], got: list[Any]) -> None:
             )
             + ". The feature names should match those that were passed during fit."
         )
-
-
-def _only_categories(columns: tuple[Column, ...]) -> bool:
-    kinds = {type(column) for column in columns}
-    return HashedCategoryColumn in kinds and kinds <= {HashedCategoryColumn, CategoryColumn, BooleanColumn}
 
 
 def _few(names: list[Any]) -> str:

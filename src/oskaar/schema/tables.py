@@ -249,7 +249,11 @@ def _frame_column(name: Any, series: Any) -> Any:
     else:
         values = series.to_numpy()
         if values.dtype.kind in "iuf":
-            return float_column(name, values)
+            floats = values.astype(float)
+            infinite = floats[np.isinf(floats)]
+            if len(infinite):
+                plain(name, float(infinite[0]))  # refuses it
+            return floats
         values = list(values) if values.dtype.kind in "mM" else values.tolist()
     return plain_column(name, values)
 
@@ -260,11 +264,3 @@ def plain_column(name: Any, values: list[Any]) -> Any:
     if set(map(type, cells)) <= {float, type(None)} and any(cell is not None for cell in cells):
         return np.array([np.nan if cell is None else cell for cell in cells])
     return cells
-
-
-def float_column(name: Any, values: Any) -> Array:
-    """Numbers of a column as floats; NaN is missing, and inf is refused."""
-    floats: Array = values.astype(float)
-    if np.isinf(floats).any():
-        plain(name, float(floats[np.isinf(floats)][0]))
-    return floats
