@@ -58,7 +58,7 @@ def limit(folder, port):
     class Target:
         id, logged = 1, 0
 
-        def durable(self, operations):
+        def enqueue(self, operations):
             loop.call_soon_threadsafe(self._answer, operations)
 
         def _answer(self, operations):

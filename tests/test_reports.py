@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from oskaar import OSKAAR, SALAMI, RepeatLast, kernels, losses, replay, reports, theory
 from oskaar.reports import figures, text
-from oskaar.reports.blocks import Blocks, rolling, running
-from oskaar.reports.weights import WeightHistory
-from oskaar.reports.worst import Bad, Worst
+from oskaar.reports.history import Bad, Blocks, WeightHistory, Worst, rolling, running
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(200, 2)).round(3)

@@ -19,11 +19,10 @@ from oskaar.serve import Conflict, Refused, TooBusy, Unavailable
 from oskaar.serve.backup import back_up
 from oskaar.serve.core import Core
 from oskaar.serve.operations import Ask, Operation
-from oskaar.serve.schema import VERSION, StoreError
 from oskaar.serve.service import Service
 from oskaar.serve.settings import Limits, Pace
 from oskaar.serve.specs import make_learner
-from oskaar.serve.store import Store
+from oskaar.serve.store import VERSION, Store, StoreError
 
 RARELY = Pace(rounds=10**9, most=10**9)
 RNG = np.random.default_rng(3)

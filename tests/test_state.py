@@ -10,7 +10,7 @@ from saved import KERNELS, LABELS, PARTS
 from strategies import few
 
 import oskaar
-from oskaar import OSKAAR, SALAMI, BatchILE, MostFrequent, RepeatLast, kernels, losses
+from oskaar import OSKAAR, SALAMI, BatchILE, Ensemble, MostFrequent, RepeatLast, kernels, losses
 from oskaar.memory import held
 
 LEARNERS = saved.learners()
@@ -151,6 +151,11 @@ def test_what_has_no_name_is_refused_when_saving(tmp_path):
     with pytest.raises(oskaar.StateError, match="refers to itself"):
         learner.save(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_while_rows_are_learned_again(rng):
+    ys = [frozenset(np.flatnonzero(row).tolist()) for row in rng.random((34, 3)) < 0.5]
+    goes_on(Ensemble(losses.F1(3), budget=6), rng.normal(size=(34, 2)), ys)
 
 
 @pytest.mark.parametrize("name", few(LEARNERS, 3))

@@ -68,8 +68,9 @@ def _check_round(loss: Loss, space: Space, zs: list[Any], ys: list[Any], seed: i
     """Check rounds of one number of rows."""
     D = np.array([[loss(z, y) for y in ys] for z in zs])
     _require(bool(np.isfinite(D).all()), "Delta(z, y) must be finite")
-    Phi = np.stack([_flat(loss, space.embed_many([y])) for y in ys])
-    _check_embedding(loss, D, Phi, np.array([space.squared_norms(space.embed_many([y])).max() for y in ys]))
+    rows = [space.embed_many([y]) for y in ys]
+    Phi = np.stack([R.ravel() / np.sqrt(len(R)) if loss.parts else R[0] for R in rows])
+    _check_embedding(loss, D, Phi, np.array([space.squared_norms(R).max() for R in rows]))
     for y, best in zip(ys, D.min(axis=0), strict=True):
         _require(
             abs(space.optimum(y) - best) < 1e-9,
@@ -243,11 +244,6 @@ def _metric_root(space: Any, p: int) -> Array:
     values, vectors = np.linalg.eigh(Q)
     root: Array = vectors * np.sqrt(np.maximum(values, 0))
     return root
-
-
-def _flat(loss: Loss, rows: Array) -> Array:
-    flat: Array = rows.ravel() / np.sqrt(len(rows)) if loss.parts else rows[0]
-    return flat
 
 
 def _require(holds: bool | np.bool_, message: str) -> None:

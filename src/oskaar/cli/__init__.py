@@ -75,7 +75,8 @@ def _run(options: object) -> int:
     be_quiet(bool(getattr(options, "quiet", False)))
     before = csv.field_size_limit(2**31 - 1)  # --max-line limits values too
     try:
-        code: int = import_module(f"oskaar.cli.{command}").run(options)
+        module = "oskaar.serve.command" if command == "serve" else f"oskaar.cli.{command}"
+        code: int = import_module(module).run(options)
         sys.stdout.flush()
     finally:
         csv.field_size_limit(before)

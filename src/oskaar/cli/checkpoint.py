@@ -14,7 +14,7 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oskaar import __version__, state
 from oskaar.cli.console import attempt, say
@@ -157,18 +157,11 @@ def require_same_columns(about: dict[str, Any], kept: Checkpoint, name: str) -> 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Every(NamedTuple):
-    """So many rounds, or so many seconds."""
-
-    rounds: int | None = None
-    seconds: float | None = None
-
-
-def every(text: str) -> Every:
-    """How often: `1000` rounds, or `30s`, `5m`, `1h`.
+def every(text: str) -> tuple[int, float]:
+    """How often, in rounds (`1000`) or in seconds (`30s`, `5m`, `1h`); 0 for the other.
 
     >>> every("1000"), every("5m")
-    (Every(rounds=1000, seconds=None), Every(rounds=None, seconds=300.0))
+    ((1000, 0.0), (0, 300.0))
     """
     found = re.fullmatch(r"(\d+)\s*([smh]?)", text.strip())
     if not found or not int(found[1]):
@@ -176,7 +169,7 @@ def every(text: str) -> Every:
             f"--every must be a number of rounds, such as 1000, or a time, such as 30s or 5m, got {text!r}."
         )
     number, unit = int(found[1]), found[2]
-    return Every(seconds=number * _UNITS[unit]) if unit else Every(rounds=number)
+    return (0, number * _UNITS[unit]) if unit else (number, 0.0)
 
 
 def require_place(path: str) -> None:
@@ -202,7 +195,7 @@ class Checkpointer:
         self._regular = bool(options.model)
         if self._regular:
             require_place(options.model)
-        self._every = every(options.every)
+        self._every_rounds, self._every_seconds = every(options.every)
         self._file, self._out = options.file, options.out
         self._last: tuple[int, float] | None = None
 
@@ -211,10 +204,8 @@ class Checkpointer:
         if not self._regular:
             return
         done, now = run.count + run.warmup, time.monotonic()
-        rounds, since = self._last or (run.began, now)
-        self._last = (rounds, since)
-        due = done - rounds >= self._every.rounds if self._every.rounds else now - since >= (self._every.seconds or 0)
-        if due:
+        rounds, since = self._last = self._last or (run.earlier, now)
+        if done - rounds >= self._every_rounds if self._every_rounds else now - since >= self._every_seconds:
             self._last = (done, now)
             attempt("the model", lambda: self._save(run), run.not_written)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def run(options: Any) -> int:
     stream = open_stream(options)
     loss = stream.labels.loss
     settings = _settings(options, loss)
-    for _, setting in settings:
+    for setting in settings.values():
         _made(setting.learner, loss, setting, stream.width)  # errors before the long part
     rounds = list(stream)
     for note in stream.notes:
@@ -63,9 +64,8 @@ def run(options: Any) -> int:
     return 0
 
 
-def _settings(options: Any, loss: Loss) -> list[tuple[str, Namespace]]:
+def _settings(options: Any, loss: Loss) -> dict[str, Namespace]:
     """Every combination, by name; River's learners have one setting each."""
-    found = []
     river = [name for name in split(options.learner) if name.startswith("river-")]
     if options.river and not have_river():
         say("River is not installed, its learners are left out: pip install 'oskaar[river]'")
@@ -75,21 +75,22 @@ def _settings(options: Any, loss: Loss) -> list[tuple[str, Namespace]]:
         river += [name for name in LEARNERS if name not in river]
     kernels: list[str | None] = [*split(options.kernel or "")] or [None]
     lams: list[str | None] = [*split(options.lam or "")] or [None]
-    for learner in [name for name in split(options.learner) if name not in river]:
-        for kernel in kernels:
-            for lam in lams:
-                words = [learner, *([kernel] if kernel else []), *([f"lam={lam}"] if lam else [])]
-                setting = Namespace(**{**vars(options), "learner": learner, "kernel": kernel, "lam": lam})
-                found.append((" ".join(words), setting))
-    return [*found, *((name, Namespace(**{**vars(options), "learner": name})) for name in river)]
+    found = {}
+    for learner, kernel, lam in product(split(options.learner), kernels, lams):
+        if learner not in river:
+            name = " ".join(filter(None, [learner, kernel, lam and f"lam={lam}"]))
+            found[name] = Namespace(**{**vars(options), "learner": learner, "kernel": kernel, "lam": lam})
+    return found | {name: Namespace(**{**vars(options), "learner": name}) for name in river}
 
 
 def _made(name: str, loss: Loss, setting: Any, width: int | None) -> Any:
     return make_river_learner(name, loss) if name.startswith("river-") else make_learner(name, loss, setting, width)
 
 
-def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any], jobs: int) -> dict[str, Array]:
-    tasks = [(setting.learner, loss, setting, width, xs, ys) for _, setting in settings]
+def _losses(
+    settings: dict[str, Namespace], loss: Loss, width: int | None, xs: Any, ys: list[Any], jobs: int
+) -> dict[str, Array]:
+    tasks = [(setting.learner, loss, setting, width, xs, ys) for setting in settings.values()]
     if jobs > 1:
         from multiprocessing import get_context
 
@@ -98,7 +99,7 @@ def _losses(settings: Any, loss: Loss, width: int | None, xs: Any, ys: list[Any]
     else:
         done = [_one(task) for task in tasks]
     baselines = {name: replay(one, xs, ys, loss=loss).losses for name, one in make_baselines(loss).items()}
-    return {**{name: losses for (name, _), losses in zip(settings, done, strict=True)}, **baselines}
+    return {**dict(zip(settings, done, strict=True)), **baselines}
 
 
 def _one(task: tuple[Any, ...]) -> Array:
@@ -116,12 +117,9 @@ def ranked(losses: dict[str, Array]) -> list[dict[str, Any]]:
     best = losses[names[0]]
     rows = []
     for name in names:
-        difference = losses[name] - best
-        interval = bootstrap(difference)
-        worse = float(difference.mean())
-        rows.append(
-            {"name": name, "mean_loss": float(losses[name].mean()), "worse_by": worse, "interval": list(interval)}
-        )
+        worse = losses[name] - best
+        means = {"mean_loss": float(losses[name].mean()), "worse_by": float(worse.mean())}
+        rows.append({"name": name, **means, "interval": list(bootstrap(worse))})
     return rows
 
 

@@ -35,7 +35,7 @@ def run(options: Any) -> int:
     if report or before or (options.model and not options.resume):  # what is kept can be reported later
         from oskaar.cli.report import make_recorder
 
-        done.observer = make_recorder(options.learner, done.stream, done.baselines, before)
+        done.observer = make_recorder(options.learner, done.stream, list(done.totals), before)
         done.parts["report"], done.fine = done.observer, report is not None
     with opened(options.out, kept if options.resume else None) as done.out:
         done.go(options.chunk, Progress(options.progress, options.limit), checkpointer)
@@ -83,7 +83,7 @@ def _started(options: Namespace, kept: Checkpoint | None) -> Run:
     if kept and options.resume:
         require_same(stream, kept, options)
         done.restore(kept)
-        say(f"{options.resume}: going on after {done.began} rounds")
+        say(f"{options.resume}: going on after {done.earlier} rounds")
     elif kept:
         require_same_columns(stream.about(), kept, stream.table.name)
         say(f"{options.model} has learned {kept.count + kept.warmup} rounds: it goes on with those of this file")

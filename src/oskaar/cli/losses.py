@@ -112,10 +112,9 @@ def described() -> list[dict[str, Any]]:
     rows = []
     for name in listed():
         text = (inspect.getdoc(getattr(losses, name)) or "").splitlines()[0]
-        made, y, z, value = EXAMPLES.get(name, ("", None, None, math.nan))
+        made, y, z, value = EXAMPLES[name]
         option = name.lower() if name.lower() in KNOWN else None
-        words = IN_WORDS.get(name, text)
-        row = {"name": name, "words": words, "about": text, "made": f"losses.{made}", "y": jsonable(y)}
+        row = {"name": name, "words": IN_WORDS[name], "about": text, "made": f"losses.{made}", "y": jsonable(y)}
         rows.append({**row, "answer": jsonable(z), "loss": round(value, 4), "option": option})
     return rows
 

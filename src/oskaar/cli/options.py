@@ -22,7 +22,6 @@ class Parser(argparse.ArgumentParser):
     """Errors are one sentence, with what was probably meant."""
 
     def error(self, message: str) -> NoReturn:
-        """Say where help is."""
         raise OptionError(f"{message}.{self._meant(message)} See {self.prog} --help.")
 
     def _meant(self, message: str) -> str:

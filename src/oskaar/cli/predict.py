@@ -215,7 +215,6 @@ def _writer(path: str | None) -> Callable[[_Answered], None]:
 def _text(write: Callable[[_Answered, IO[str]], None], rows: _Answered, file: IO[bytes]) -> None:
     text = io.TextIOWrapper(file, "utf-8", newline="")
     write(rows, text)
-    text.flush()
     text.detach()
 
 

@@ -61,23 +61,17 @@ class Report:
         require_plotly()
         self._destination = Destination(options.report)
         self._command = repeating(options)
-        self._file = options.file
+        self._stream = "standard input" if options.file == "-" else options.file
 
     def write(self, recorder: Recorder, result: dict[str, Any]) -> str:
-        """Write the page of a run; its path."""
         title = f"{recorder.name} on {self._stream}"
         self._destination.write(html(recorder, result, title=title, command=self._command))
         return self._destination.path
 
     def write_comparison(self, losses: dict[str, Array], rows: Any, judged: Any, result: dict[str, Any]) -> str:
-        """Write the page of several learners; its path."""
         more = {"judged": judged, "title": f"{len(rows)} learners on {self._stream}", "command": self._command}
         self._destination.write(comparison(losses, rows, result=result, **more))
         return self._destination.path
-
-    @property
-    def _stream(self) -> str:
-        return "standard input" if self._file == "-" else str(self._file)
 
 
 def make_recorder(

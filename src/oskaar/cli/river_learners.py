@@ -94,9 +94,11 @@ class _Rows:
             return {f"{n}={v}" if isinstance(v, str) else n: 1.0 if isinstance(v, str) else v for n, v in x.items()}
         return self._scaler.transform_one(dict(enumerate(np.asarray(x, dtype=float).tolist())))
 
-    def _seen(self, x: Any) -> None:
+    def _learned_row(self, x: Any) -> Any:
+        """The row, after the scaler has learned it."""
         if not isinstance(x, dict):
             self._scaler.learn_one(dict(enumerate(np.asarray(x, dtype=float).tolist())))
+        return self._row(x)
 
 
 class OneClass(_Rows):
@@ -108,15 +110,12 @@ class OneClass(_Rows):
         self._known: set[Any] = set()
 
     def predict_one(self, x: Any) -> Any:
-        """The class; None before the first label."""
         z = self._model.predict_one(self._row(x)) if self._known else None
         return z if z in self._known else next(iter(self._known), None)
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row and its class."""
-        self._seen(x)
         self._known.add(y)
-        self._model.learn_one(self._row(x), y)
+        self._model.learn_one(self._learned_row(x), y)
 
 
 class EachLabel(_Rows):
@@ -128,14 +127,11 @@ class EachLabel(_Rows):
         self._models = {name: _made(path) for name in names}
 
     def predict_one(self, x: Any) -> Any:
-        """The labels whose classifier answers yes."""
         row = self._row(x)
         return frozenset(name for name, model in self._models.items() if model.predict_one(row))
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row and its set of labels."""
-        self._seen(x)
-        row = self._row(x)
+        row = self._learned_row(x)
         for name in sorted(y, key=str):
             if name not in self._models:
                 self._models[name] = _made(self._path)
@@ -159,7 +155,6 @@ class EachNumber(_Rows):
         self._places = {level: i for i, level in enumerate(levels or ())}
 
     def predict_one(self, x: Any) -> Any:
-        """The numbers, or the level."""
         row = self._row(x)
         answer = np.nan_to_num([float(model.predict_one(row) or 0.0) for model in self._models])
         if self._low is not None:
@@ -169,9 +164,7 @@ class EachNumber(_Rows):
         return answer if self._levels is None else self._levels[round(answer[0])]
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the numbers, or the place of the level."""
-        self._seen(x)
-        row = self._row(x)
+        row = self._learned_row(x)
         targets = [y] if self._whole else y if self._levels is None else [self._places[y]]
         if self._learned:
             first = self._low is None

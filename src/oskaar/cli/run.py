@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from oskaar.cli.console import Progress, say
 from oskaar.cli.delayed import Delayed
 from oskaar.cli.interrupts import Interrupts
 from oskaar.cli.models import make_baselines
-from oskaar.cli.settings import settings_of
+from oskaar.cli.settings import FIXED, FREE
 from oskaar.learners.learner import OnlineLearner
 from oskaar.metrics import Metrics, verdict
 from oskaar.replays import replay, replay_until_refused
@@ -42,7 +43,7 @@ class Run:
     def __init__(self, stream: TableStream, learner: Any, options: Any) -> None:
         self.stream, self.learner = stream, learner
         self.out: Answers | None = None
-        self._settings = settings_of(options)
+        self._settings = {name: getattr(options, name, None) for name in (*FIXED, *FREE)}
         self.parts: dict[str, Any] = {}
         """Observers with `to_dict`, by name: what that gives goes into checkpoints as `extra`."""
         self.observer: Recorder | None = None
@@ -61,7 +62,7 @@ class Run:
         self.not_written: list[str] = []
         self.whole = True
         """False while some rounds are learned and not yet counted."""
-        self.began, self._reading = 0, stream.state()
+        self.earlier, self._reading = 0, stream.state()
         self._noted = len(stream.notes)
         self._listed: dict[str, str] = {}
         """The columns that have been listed, and the kind of each."""
@@ -73,7 +74,7 @@ class Run:
         interrupts = Interrupts()
         try:
             with interrupts:
-                while pulled.error is None and (pulled := self._pull(rounds_left, self._next_chunk(chunk))).rounds:
+                while pulled.error is None and (pulled := self._pull(rounds_left, chunk)).rounds:
                     with interrupts.whole():
                         self._learn(pulled)
                         self.seconds = time.perf_counter() - start
@@ -93,10 +94,6 @@ class Run:
         finally:
             self.seconds = time.perf_counter() - start
             progress.end()
-
-    def _next_chunk(self, most: int) -> int:
-        """How many rounds to do at a time."""
-        return self.observer.chunk(most) if self.observer and self.fine else most
 
     def _say_notes(self) -> None:
         """Print new contradictions of rows to what was inferred from the first ones."""
@@ -122,16 +119,15 @@ class Run:
 
     def _pull(self, rounds_left: Any, most: int) -> Pulled:
         """The next rounds; those before a line that cannot be used are learned, before it ends the run."""
-        pulled, error = Pulled([], [], None), None
+        pulled = Pulled([], [], None)
+        most = self.observer.chunk(most) if self.observer and self.fine else most
         try:
-            for one in rounds_left:
+            for one in islice(rounds_left, most):
                 pulled.rounds.append(one)
                 pulled.states.append(self.stream.state())
-                if len(pulled.rounds) == most:
-                    break
         except ReadError as refused:
-            error = refused
-        return pulled._replace(error=error)
+            return pulled._replace(error=refused)
+        return pulled
 
     def _learn(self, pulled: Pulled, last: bool = False) -> None:
         """Answer rounds and learn them, or, where labels are late, those whose labels have come."""
@@ -215,7 +211,6 @@ class Run:
             self.out = None
 
     def checkpoint(self, file: str) -> Checkpoint:
-        """The state of the run, to resume it."""
         return Checkpoint(
             file=file,
             settings=self._settings,
@@ -241,7 +236,7 @@ class Run:
         self.stream.restore(kept.reading)
         self.learner, self._baselines = kept.learner, kept.baselines
         self.count, self.warmup, self.total, self.totals = kept.count, kept.warmup, kept.total, dict(kept.totals)
-        self.seconds, self.began = kept.seconds, kept.count + kept.warmup
+        self.seconds, self.earlier = kept.seconds, kept.count + kept.warmup
         self._reading = kept.reading
         self.metrics = self.metrics.restored(kept.extra["metrics"])
         if self._delayed:
@@ -249,17 +244,11 @@ class Run:
             self._delayed.restore(kept.extra["waiting"])
 
     @property
-    def baselines(self) -> list[str]:
-        """The names of the baselines."""
-        return list(self.totals)
-
-    @property
     def mean_loss(self) -> float | None:
         """The mean over judged rounds; None where there were none."""
         return self.total / self.count if self.count else None
 
     def result(self) -> dict[str, Any]:
-        """The result, as JSON."""
         means = {name: total / self.count if self.count else None for name, total in self.totals.items()}
         rounds = self.count + self.warmup
         return {

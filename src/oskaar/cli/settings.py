@@ -68,11 +68,6 @@ def columns_kinds(text: str) -> dict[str, str]:
     return {name: kind for name, _, kind in pairs}
 
 
-def settings_of(options: Any) -> dict[str, Any]:
-    """The settings of a command, as they were given or by default."""
-    return {name: getattr(options, name, None) for name in (*FIXED, *FREE)}
-
-
 def resumed(options: Namespace, kept: Mapping[str, Any], path: str) -> Namespace:
     """The options of a run that goes on: what the model says, and nothing that contradicts it.
 

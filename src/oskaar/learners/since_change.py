@@ -52,7 +52,8 @@ class SinceChange:
     """
 
     def __init__(self, inputs: Inputs, features: FeatureMap, lams: list[float], name: str, renewal: int) -> None:
-        self.inputs, self.features, self.lams, self.name, self.renewal = inputs, features, lams, name, renewal
+        self.inputs, self.features, self.name, self.renewal = inputs, features, name, renewal
+        self.lams = list(lams)  # of its own: files say what is shared
         self.names = [f"since the last change, {name}, lam {lam:g}" for lam in lams]
         self.groups = ["since change" for _ in lams]
         self.rounds = self.births = self.changes = 0

@@ -4,8 +4,7 @@ One file that opens offline: curves, restart weights, costs, the worst rounds an
 extra `report`, for its figures; recording needs nothing.
 """
 
-from oskaar.reports.comparison import comparison
-from oskaar.reports.page import Destination, html, require_plotly, write
+from oskaar.reports.page import Destination, comparison, html, require_plotly, write
 from oskaar.reports.recorder import RecordedRounds, Recorder, record
 
 __all__ = ["Destination", "RecordedRounds", "Recorder", "comparison", "html", "record", "require_plotly", "write"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from oskaar.arrays import Array
-from oskaar.reports.blocks import rolling, running
+from oskaar.reports.history import rolling, running
 from oskaar.reports.recorder import Recorder
 
 Figure = dict[str, Any]
@@ -139,7 +139,7 @@ def strongest(recorder: Recorder) -> list[list[float]]:
 
 
 def marks(recorder: Recorder) -> Figure:
-    """A line at each change, and the range of rounds, the same in every figure."""
+    """A line at each change."""
     shapes = [
         {
             "type": "line",

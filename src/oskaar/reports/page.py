@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import IO, Any
 
+import numpy as np
+
+from oskaar.arrays import Array
 from oskaar.reports import figures
 from oskaar.reports.parts import by_label, columns, escaped, experts, settings, summary, warnings, worst
-from oskaar.reports.recorder import SMALL, Recorder
+from oskaar.reports.recorder import OWN, SMALL, Recorder
 from oskaar.state.writing import replaced
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """Nothing is loaded, whatever is in the file that the run was about."""
+
+DRAWN = 12
+"""Learners that are drawn: the best."""
 
 
 def write(
@@ -50,6 +56,48 @@ def html(
         body += [*losses_html(recorder), *by_label(result), *worst(recorder), *columns(result), *experts(recorder)]
         body += [*_restarts(recorder), _cost(recorder), *_theory(recorder)]
     return page(title, [*body, *settings(result, command)], plots=bool(recorder.rounds))
+
+
+def comparison(
+    losses: dict[str, Array],
+    rows: Sequence[dict[str, Any]],
+    *,
+    judged: Any = None,
+    result: dict[str, Any] | None = None,
+    title: str = "Learners on one stream",
+    command: str = "",
+) -> str:
+    """The page as a text.
+
+    losses: of each learner, round by round. rows: `name`, `mean_loss`, `worse_by` and `interval` of each, the best
+    first. judged: which rounds count; None for all. result, command: as in `html`.
+
+    >>> rows = [{"name": "a", "mean_loss": 0.5, "worse_by": 0.0, "interval": [0.0, 0.0]}]
+    >>> "95% interval" in comparison({"a": np.array([0.0, 1.0])}, rows)
+    True
+    """
+    names = [row["name"] for row in rows][:DRAWN]
+    recorder = Recorder(names[0], names[1:])
+    counted = np.ones(len(losses[names[0]])) if judged is None else np.asarray(judged, dtype=float)
+    blank = np.zeros((len(OWN) - 1, len(counted)))
+    recorder.blocks.add(np.concatenate([[counted], blank, [counted * losses[name] for name in names]]))
+    head = [f"<h1>{escaped(title)}</h1>", *_table(rows, round(float(counted.sum())))]
+    return page(title, [*head, *losses_html(recorder), *settings(result or {}, command)])
+
+
+def _table(rows: Sequence[dict[str, Any]], judged: int) -> Iterator[str]:
+    yield f'<p class="soft">{judged:,} rounds were judged. The best of many settings looks better than it is.</p>'
+    titles = "".join(f"<th>{name}</th>" for name in ("", "mean loss", "worse by", "95% interval"))
+    yield f"<table><thead><tr>{titles}</tr></thead><tbody>"
+    for i, row in enumerate(rows):
+        low, high = row["interval"]
+        numbers = (f"{row['mean_loss']:.4f}", f"{row['worse_by']:.4f}", f"[{low:.4f}, {high:.4f}]")
+        cells = "".join(f'<td class="n">{number}</td>' for number in numbers)
+        first = ' class="first"' if i == 0 else ""
+        yield f"<tr{first}><th>{escaped(row['name'])}</th>{cells}</tr>"
+    yield "</tbody></table>"
+    if len(rows) > DRAWN:
+        yield f'<p class="soft">Lines are drawn for the best {DRAWN}.</p>'
 
 
 def page(title: str, body: Iterable[str], plots: bool = True) -> str:

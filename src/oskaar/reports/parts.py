@@ -11,9 +11,9 @@ import numpy as np
 import scipy
 
 from oskaar.metrics import verdict
+from oskaar.reports.history import Bad
 from oskaar.reports.recorder import WARM_UP, Recorder
 from oskaar.reports.text import cut, value
-from oskaar.reports.worst import Bad
 
 MOST, HEAVIEST, LISTED = 50, 10, 60
 """Labels, experts and columns that are shown."""

@@ -16,9 +16,7 @@ from oskaar.guards import uninterrupted
 from oskaar.losses import Documents
 from oskaar.replays import Replay, replay
 from oskaar.reports import text
-from oskaar.reports.blocks import Blocks
-from oskaar.reports.weights import WeightHistory
-from oskaar.reports.worst import Bad, Worst
+from oskaar.reports.history import Bad, Blocks, WeightHistory, Worst
 from oskaar.rows import count
 
 GROWTH = 1.15

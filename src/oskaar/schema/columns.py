@@ -52,7 +52,6 @@ class Column:
     """As how many features it counts in the kernel of the numbers."""
 
     def describe(self) -> str:
-        """What it is, in a few words."""
         return f"{self._described()}, {self.gaps:,} missing" if self.gaps else self._described()
 
     def _described(self) -> str:
@@ -83,7 +82,6 @@ class Column:
             require_count(getattr(self, name, 0), f"{name} of a column")
 
     def dirty(self, cell: Any, refuse: bool) -> None:
-        """A cell that is of another kind."""
         if refuse and cell is not None:
             raise ValueError(
                 f"column {self.name!r} must be a {self.kind}, got {cell!r:.80}: correct it, or drop the round."
@@ -150,7 +148,6 @@ class CategoryColumn(Column):
 
     @property
     def width(self) -> int:
-        """How many places there are."""
         return 1 + max(self.places.values(), default=-1)
 
     @property
@@ -274,7 +271,6 @@ class TimeColumn(Column):
 
     @property
     def features(self) -> int:  # type: ignore[override]
-        """The trend, and the parts."""
         return 1 + len(self.parts)
 
     @property
@@ -292,7 +288,6 @@ class TimeColumn(Column):
         return self.with_gaps(missing, np.column_stack([days, circles]))
 
     def times(self, cells: Any, refuse: bool) -> Any:
-        """Times, NaT where there are none."""
         return np.array([self._time(cell, refuse) for cell in _listed(cells)], dtype="datetime64[us]")
 
     def _time(self, cell: Any, refuse: bool) -> np.datetime64:

@@ -91,10 +91,6 @@ def kind_of(cells: list[Any]) -> str:
         return "number"
     if types[np.datetime64] + sum(as_time(text) is not None for text in texts) > half:
         return "time"
-    return _kind_of_texts(texts)
-
-
-def _kind_of_texts(texts: list[str]) -> str:
     n, different = len(texts), len(set(texts))
     words = sum(len(text.split()) for text in texts) / n
     if words >= _WORDS_OF_TEXT and different > n / 2:

@@ -76,25 +76,23 @@ class Schema:
         """The schema of these rows, which are all those so far."""
         other = copy.copy(self)
         other.rows = table.n
-        other.names = self.names or ("open" if isinstance(table, Records) else _names_of(table))
+        unnamed = isinstance(table.names, range)
+        other.names = self.names or ("open" if isinstance(table, Records) else "places" if unnamed else "closed")
         names = list(table.names)
         if isinstance(table, Records) and self._is_wide(table, names):
             other.columns, other.known, other.bag, other.simple = (), [], True, False
             return other
-        if other.names != "open":
-            self._require_given(names)
-        other.known = names
-        other.columns = tuple(column_of(name, table.column(name), self.given.get(name)) for name in names)
-        other.bag = other.names == "open" and not self.given and _only_categories(other.columns)
-        other.simple = other.only_numbers and not any(column.gaps for column in other.columns)
-        return other
-
-    def _require_given(self, names: list[Any]) -> None:
-        for name in self.given:
+        for name in self.given if other.names != "open" else ():
             if name not in names:
                 raise ValueError(
                     f"the schema has a column {name!r}, and the rows have none: they have {_few(names)}."
                 )
+        other.known = names
+        other.columns = tuple(column_of(name, table.column(name), self.given.get(name)) for name in names)
+        kinds, categories = set(map(type, other.columns)), {HashedCategoryColumn, CategoryColumn, BooleanColumn}
+        other.bag = other.names == "open" and not self.given and {HashedCategoryColumn} <= kinds <= categories
+        other.simple = other.only_numbers and not any(column.gaps for column in other.columns)
+        return other
 
     def _is_wide(self, table: Records, names: list[Any]) -> bool:
         """Whether so few of the cells are there that rows are a bag, or there are too many columns for a table."""
@@ -201,7 +199,6 @@ class Schema:
         return Columns(known, [table.columns[i] for i in order] if table.columns else [], table.n, matrix)
 
     def check_saved(self) -> None:
-        """Refuse a schema from a file that no rows make."""
         Schema(self.given, self.dirty)
         require_count(self.rows, "rows")
         require(isinstance(self.columns, tuple) and all(isinstance(c, Column) for c in self.columns), "columns")
@@ -245,15 +242,6 @@ def require_names(known: list[Any], got: list[Any]) -> None:
             )
             + ". The feature names should match those that were passed during fit."
         )
-
-
-def _names_of(table: Columns) -> str:
-    return "places" if isinstance(table.names, range) else "closed"
-
-
-def _only_categories(columns: tuple[Column, ...]) -> bool:
-    kinds = {type(column) for column in columns}
-    return HashedCategoryColumn in kinds and kinds <= {HashedCategoryColumn, CategoryColumn, BooleanColumn}
 
 
 def _few(names: list[Any]) -> str:

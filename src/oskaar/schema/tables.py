@@ -36,20 +36,16 @@ class Records:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def part(self, lo: int, hi: int) -> Records:
-        """Rows lo..hi-1."""
         return Records(self.rows[lo:hi])
 
     def column(self, name: Any) -> Any:
-        """The plain cells of a column."""
         return [row.get(name) for row in self.rows]
 
     def records(self) -> list[dict[Any, Any]]:
-        """The rows as dicts."""
         return self.rows
 
     @property
     def nbytes(self) -> int:
-        """About the memory that they take."""
         return sum(sys.getsizeof(row) + sum(map(sys.getsizeof, row.values())) for row in self.rows)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -60,7 +56,6 @@ class Records:
         self.__init__([{name: _from_file(cell) for name, cell in row.items()} for row in rows])  # type: ignore[misc]
 
     def check_saved(self) -> None:
-        """Refuse a state from a file that does not fit together."""
         require(all(is_plain(cell) for row in self.rows for cell in row.values()), "cells must be plain")
 
 
@@ -82,7 +77,6 @@ class Columns:
         return Columns(range(matrix.shape[1]) if names is None else names, [], len(matrix), matrix)
 
     def part(self, lo: int, hi: int) -> Columns:
-        """Rows lo..hi-1."""
         matrix = None if self.matrix is None else self.matrix[lo:hi]
         return Columns(self.names, [column[lo:hi] for column in self.columns], hi - lo, matrix)
 
@@ -95,7 +89,6 @@ class Columns:
         return self.columns[place] if self.matrix is None else self.matrix[:, place]
 
     def records(self) -> list[dict[Any, Any]]:
-        """The rows as dicts."""
         columns = [self.column(name) for name in self.names]
         cells = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns]
         cells = [[None if v is not None and v != v else v for v in column] for column in cells]
@@ -103,7 +96,6 @@ class Columns:
 
     @property
     def nbytes(self) -> int:
-        """About the memory that they take."""
         if self.matrix is not None:
             return int(self.matrix.nbytes)
         return sum(sys.getsizeof(column) + 64 * len(column) for column in self.columns)
@@ -120,7 +112,6 @@ class Columns:
         self.__init__(range(width) if names is None else names, read, state["n"], matrix)  # type: ignore[misc]
 
     def check_saved(self) -> None:
-        """Refuse a state from a file that does not fit together."""
         require_count(self.n, "rows")
         for column in self.columns if self.matrix is None else [self.matrix]:
             require(len(column) == self.n, "a cell for each row")
@@ -258,7 +249,11 @@ def _frame_column(name: Any, series: Any) -> Any:
     else:
         values = series.to_numpy()
         if values.dtype.kind in "iuf":
-            return float_column(name, values)
+            floats = values.astype(float)
+            infinite = floats[np.isinf(floats)]
+            if len(infinite):
+                plain(name, float(infinite[0]))  # refuses it
+            return floats
         values = list(values) if values.dtype.kind in "mM" else values.tolist()
     return plain_column(name, values)
 
@@ -269,11 +264,3 @@ def plain_column(name: Any, values: list[Any]) -> Any:
     if set(map(type, cells)) <= {float, type(None)} and any(cell is not None for cell in cells):
         return np.array([np.nan if cell is None else cell for cell in cells])
     return cells
-
-
-def float_column(name: Any, values: Any) -> Array:
-    """Numbers of a column as floats; NaN is missing, and inf is refused."""
-    floats: Array = values.astype(float)
-    if np.isinf(floats).any():
-        plain(name, float(floats[np.isinf(floats)][0]))
-    return floats

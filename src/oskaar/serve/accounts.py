@@ -1,6 +1,6 @@
-"""Figures of a stream beside its learner, for its page: losses over time, baselines, open tickets, the last rounds.
+"""Figures of a stream, for `GET /streams/{name}` and the page: losses, baselines, open tickets, the last rounds.
 
-Everything follows from the operations, so that it is the same after a recovery, and is bounded in memory.
+The accounts follow from the operations, so that they are the same after a recovery, and are bounded in memory.
 """
 
 from __future__ import annotations
@@ -8,15 +8,20 @@ from __future__ import annotations
 import copy
 import time
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from oskaar.display import jsonable
 from oskaar.losses import Loss
-from oskaar.reports.blocks import Blocks, rolling, running
+from oskaar.reports.history import Blocks, rolling, running
 from oskaar.serve.operations import encode
 from oskaar.serve.values import to_label
+
+if TYPE_CHECKING:
+    from oskaar.serve.core import Core
+    from oskaar.serve.stream import Stream
 
 CURVE, RECENT, LAST, DISTINCT = 256, 100, 20, 1000
 """Points of a curve; rounds of the loss now; rounds that are shown; labels that are counted for the majority."""
@@ -63,7 +68,6 @@ class Baselines:
             return [0.0, 0.0]
 
     def learn(self, y: Any) -> None:
-        """A label that came."""
         for part in y if self.loss.parts else [y]:
             self.last = part
             if not self.counting:
@@ -117,7 +121,6 @@ class Accounts:
             self._new = []
 
     def forget(self, ticket: int) -> None:
-        """A ticket was closed."""
         self.forgotten += 1
         del self.open[ticket]
 
@@ -146,7 +149,6 @@ class Accounts:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON knows them."""
         b = self.baselines
         self._settle()
         return {
@@ -160,8 +162,6 @@ class Accounts:
 
     @classmethod
     def from_dict(cls, loss: Loss, data: dict[str, Any]) -> Accounts:
-        """The inverse of `to_dict`."""
-
         def label(y: Any) -> Any:
             return None if y is None else loss.check(to_label(loss, y))
 
@@ -195,3 +195,64 @@ def _shown(x: Any) -> Any:
     if isinstance(x, dict):
         return dict(list(x.items())[:SHOWN])
     return x[:SHOWN] if isinstance(x, list) else x
+
+
+def brief(stream: Stream) -> dict[str, Any]:
+    """A line of the list of streams."""
+    return {
+        "name": stream.name,
+        "rounds": stream.rounds,
+        "mean_loss": stream.total_loss / stream.rounds if stream.rounds else None,
+        "open_tickets": stream.open_tickets,
+        "waiting": stream.waiting,
+        "problem": stream.problem,
+    }
+
+
+def inspected(stream: Stream, core: Core) -> dict[str, Any]:
+    """Everything but curves; for the thread that works for the stream."""
+    learner, accounts = core.learner, core.accounts
+    spec = msgspec.json.decode(stream.spec)
+    rounds, total = learner.rounds, float(learner.total_loss)
+    return {
+        "name": stream.name,
+        "loss": spec["loss"],
+        "learner": spec["learner"],
+        "max_open": spec["max_open"],
+        "created": stream.created,
+        "rounds": rounds,
+        "total_loss": total,
+        "mean_loss": total / rounds if rounds else None,
+        "regret": float(learner.regret),
+        "open_tickets": len(accounts.open),
+        "oldest_ticket_age": accounts.age(),
+        "asked": accounts.asked,
+        "refused": accounts.refused,
+        "forgotten": accounts.forgotten,
+        "waiting": stream.waiting,
+        "operations": core.seq,
+        "checkpoint": {
+            "operation": stream.checkpoints.seq,
+            "written": stream.checkpoints.written,
+            "pause": stream.checkpoints.pause,
+            "seconds": stream.checkpoints.took,
+            "problem": stream.checkpoints.problem,
+        },
+        "log_bytes": stream.log_bytes,
+        "memory_bytes": stream.bytes,
+        "expert_weights": getattr(learner, "expert_weights", dict)(),
+        "change_points": [jsonable(change) for change in getattr(learner, "change_points", list)()],
+    }
+
+
+def watched(stream: Stream, core: Core) -> dict[str, Any]:
+    """All that the page shows."""
+    open_tickets = list(core.accounts.open.items())[:20]
+    now = time.time()
+    return {
+        **inspected(stream, core),
+        "figures": core.accounts.figures(),
+        "tickets": [
+            {"ticket": n, "age": max(0.0, now - row[0]), "x": row[1], "z": row[2]} for n, row in open_tickets
+        ],
+    }

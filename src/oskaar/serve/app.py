@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from oskaar.serve import metrics, pages, status
+from oskaar.serve import metrics, pages
+from oskaar.serve.accounts import brief, inspected, watched
 from oskaar.serve.edge import LOOPBACK, UNEXPECTED, Edge, Gate, body_of, failed, headers_of
 from oskaar.serve.errors import Refused, ServeError, TooBusy, from_status
 from oskaar.serve.openapi import document
@@ -48,7 +49,6 @@ class Application:
         self._seen: dict[str, tuple[float, Any]] = {}
 
     def asgi(self) -> Edge:
-        """The whole, for a server."""
         routes = [
             self._route("GET", "/streams", self.list, "read"),
             self._route("PUT", "/streams/{name}", self.create, "admin"),
@@ -75,7 +75,9 @@ class Application:
             request.scope["route_name"] = named
             try:
                 if scope is not None:
-                    self.gate.let_in(request.scope, headers_of(request.scope), scope, request.path_params.get("name"))
+                    self.gate.authorise(
+                        request.scope, headers_of(request.scope), scope, request.path_params.get("name")
+                    )
                 return await handler(request)
             except ServeError as error:
                 return failed(error)
@@ -119,10 +121,9 @@ class Application:
 
     def _briefs(self, request: Request) -> Any:
         sees = request.scope["token"].sees
-        return [status.brief(stream) for stream in self.service.streams.values() if sees(stream.name)]
+        return [brief(stream) for stream in self.service.streams.values() if sees(stream.name)]
 
     async def create(self, request: Request) -> Response:
-        """A stream with a loss and a learner."""
         body = await body_of(headers_of(request.scope), request.receive, self.service.limits.body)
         try:
             spec = msgspec.json.decode(body)
@@ -132,15 +133,13 @@ class Application:
         return await self._inspected(stream, 201 if new else 200)
 
     async def inspect(self, request: Request) -> Response:
-        """What is known of a stream."""
         return await self._inspected(self._stream(request), 200)
 
     async def _inspected(self, stream: Stream, code: int) -> Response:
-        found = await stream.do(lambda core: encode(status.inspected(stream, core)))
+        found = await stream.do(lambda core: encode(inspected(stream, core)))
         return Response(found, code, media_type="application/json")
 
     async def delete(self, request: Request) -> Response:
-        """Delete a stream and its learner."""
         await self.service.delete(request.path_params["name"])
         return Response(status_code=204)
 
@@ -164,7 +163,7 @@ class Application:
             raise TooBusy(f"{self.watchers} pages are open, which is the limit.", "watchers", retry_after=10)
         name = request.query_params.get("stream")
         if name is not None:
-            self.gate.let_in(request.scope, headers_of(request.scope), "read", name)
+            self.gate.authorise(request.scope, headers_of(request.scope), "read", name)
             self.service.stream(name)
         return StreamingResponse(
             self._events(request, name), headers={"cache-control": "no-store"}, media_type="text/event-stream"
@@ -199,18 +198,16 @@ class Application:
         now = self.service.loop.time()
         made, found = self._seen.get(stream.name, (-1.0, None))
         if now - made >= SECOND / 2:
-            found = await stream.do(lambda core: status.watched(stream, core))
+            found = await stream.do(lambda core: watched(stream, core))
             self._seen = {stream.name: (now, found)} | {k: v for k, v in self._seen.items() if now - v[0] < SECOND}
         return found
 
     async def metrics(self, request: Request) -> Response:
-        """Metrics in the text format of Prometheus."""
         sees = request.scope["token"].sees
         text = "\n".join(metrics.lines(self.service, self.requests, self.watchers, sees)) + "\n"
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def healthy(self, request: Request) -> Response:
-        """The process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     async def is_ready(self, request: Request) -> Response:
@@ -222,7 +219,6 @@ class Application:
         return Response(encode(found), 200 if ready else 503, media_type="application/json")
 
     async def openapi(self, request: Request) -> Response:
-        """The interface, for programs."""
         return Response(encode(document()), media_type="application/json")
 
     async def page(self, request: Request) -> Response:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-from oskaar.serve.schema import StoreError
-from oskaar.serve.store import locked, require_whole_wal
+from oskaar.serve.store import StoreError, locked, require_whole_wal
 
 TRIES = 20
 
@@ -47,9 +47,7 @@ def _require_readable(folder: Path) -> None:
 
 
 def _copied(old: Path, new: Path) -> list[str]:
-    with sqlite3.connect(f"{old.absolute().as_uri()}?mode=ro", uri=True) as source, sqlite3.connect(new) as copy:
+    url = f"{old.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(url, uri=True)) as source, closing(sqlite3.connect(new)) as copy:
         source.backup(copy)
-        files = [row[0] for row in copy.execute("SELECT file FROM streams WHERE file IS NOT NULL")]
-    source.close()
-    copy.close()
-    return files
+        return [row[0] for row in copy.execute("SELECT file FROM streams WHERE file IS NOT NULL")]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oskaar.serve.core import Core
 from oskaar.serve.operations import encode
-from oskaar.serve.schema import StoreError
-from oskaar.serve.store import Store
+from oskaar.serve.store import Store, StoreError
 from oskaar.state.writing import replaced
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ class Checkpoints:
         return (enough or self.waiting >= pace.most) and not self.running and time.monotonic() >= self._not_before
 
     def consider(self, force: bool = False) -> None:
-        """Start one where it is due."""
         pace, core = self.stream.service.pace, self.stream.core
         wanted = force and self.waiting and not self.running and time.monotonic() >= self._not_before
         if core is None or not (wanted or self.due):

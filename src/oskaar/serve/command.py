@@ -51,9 +51,8 @@ def _serve(options: Any) -> int:
 
     from oskaar.serve.app import Application
     from oskaar.serve.edge import LOOPBACK
-    from oskaar.serve.joined import joined
-    from oskaar.serve.schema import StoreError
     from oskaar.serve.service import Service
+    from oskaar.serve.store import StoreError
     from oskaar.serve.tokens import read_tokens
 
     tokens = read_tokens(options.token_file, os.environ.get("OSKAAR_TOKEN"))
@@ -113,3 +112,43 @@ def _server(config: Any, application: Any) -> Any:
             super().handle_exit(sig, frame)
 
     return Server(config)
+
+
+class Joined:
+    """A transport that joins what is written in one step of the event loop; all else is the transport's own.
+
+    uvicorn writes the head and the body of a response apart, which would be two calls of the system.
+    """
+
+    def __init__(self, transport: Any, loop: Any) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Bytes that go out at the end of this step, after those before them."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        """End the connection after what was written."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._parts:
+            data, self._parts = b"".join(self._parts), []
+            self._transport.write(data)
+
+
+def joined(protocol: Any) -> Any:
+    """A protocol of uvicorn (h11 or httptools) whose responses are written at once."""
+
+    class Protocol(protocol):  # type: ignore[misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(Joined(transport, self.loop))
+
+    return Protocol

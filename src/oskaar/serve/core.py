@@ -40,13 +40,11 @@ class Core:
 
     @classmethod
     def new(cls, spec: bytes) -> Core:
-        """A stream that has seen nothing."""
         found = msgspec.json.decode(spec)
         return cls(make_learner(found), found["max_open"])
 
     @classmethod
     def loaded(cls, spec: bytes, data: bytes, accounts: bytes, seq: int) -> Core:
-        """A stream from its checkpoint."""
         learner = oskaar.from_bytes(data, max_bytes=max(2**28, 64 * len(data)))
         found = Accounts.from_dict(learner.loss, msgspec.json.decode(accounts))
         core = cls(learner, msgspec.json.decode(spec)["max_open"], found)

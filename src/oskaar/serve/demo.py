@@ -6,7 +6,6 @@ Questions come a few times a second; labels come late, some never, and what they
 from __future__ import annotations
 
 import contextlib
-import random
 import threading
 from typing import Any
 
@@ -23,9 +22,8 @@ CHANGE = 400
 class Demo:
     """A thread that asks and tells until it is stopped."""
 
-    def __init__(self, url: str, token: str | None, pause: float = 0.15) -> None:
+    def __init__(self, url: str, token: str | None) -> None:
         self._learner = Client(url, token, NAME, retries=60)
-        self._pause = pause
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
@@ -37,34 +35,29 @@ class Demo:
         self._stop.set()
 
     def _run(self) -> None:
+        learner = {"name": "Ensemble", "budget": 64}
         try:
-            self._create()
+            with contextlib.suppress(Conflict):  # one of that name is there: go on with it
+                self._learner.create({"name": "ZeroOne", "classes": COLOURS}, learner)
             self._ask_and_tell()
         except (ServeError, OSError):
             if not self._stop.is_set():
                 raise
 
-    def _create(self) -> None:
-        learner = {"name": "Ensemble", "budget": 64}
-        with contextlib.suppress(Conflict):  # one of that name is there: go on with it
-            self._learner.create({"name": "ZeroOne", "classes": COLOURS}, learner)
-
     def _ask_and_tell(self) -> None:
         rng, waiting = np.random.default_rng(), list[tuple[int, str]]()
         t = self._learner.rounds
-        while not self._stop.wait(self._pause):
+        while not self._stop.wait(0.15):
             x = rng.normal(size=3).round(3)
             ticket, _ = self._learner.ask({"width": x[0], "height": x[1], "weight": x[2]})
             waiting.append((ticket, _label(x, t // CHANGE)))
             if len(waiting) > 5:
-                self._tell(*waiting.pop(rng.integers(len(waiting))))
+                ticket, y = waiting.pop(rng.integers(len(waiting)))
+                if rng.random() < 0.03:
+                    self._learner.forget(ticket)
+                else:
+                    self._learner.tell(ticket, y)
                 t += 1
-
-    def _tell(self, ticket: int, y: str) -> None:
-        if random.random() < 0.03:
-            self._learner.forget(ticket)
-        else:
-            self._learner.tell(ticket, y)
 
 
 def _label(x: Any, phase: int) -> str:

@@ -47,7 +47,6 @@ class Edge:
         self.service, self.requests, self.access_log = service, requests, access_log
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -91,7 +90,7 @@ class Gate:
     def __init__(self, tokens: Tokens, hosts: tuple[str, ...]) -> None:
         self.tokens, self.hosts = tokens, hosts
 
-    def let_in(self, request: Any, headers: dict[bytes, bytes], scope: str, stream: str | None) -> None:
+    def authorise(self, request: Any, headers: dict[bytes, bytes], scope: str, stream: str | None) -> None:
         """Raise where a request (its ASGI scope) may not; note who it is."""
         host, origin = _text(headers, b"host") or "", _text(headers, b"origin")
         if not self.tokens and _name(host) not in self.hosts:

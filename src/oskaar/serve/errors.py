@@ -62,15 +62,12 @@ class Unavailable(ServeError, OSError):
     status, code = 503, "unavailable"
 
 
-KINDS: tuple[type[ServeError], ...] = (Refused, Unauthorised, NotFound, Conflict, TooLarge, TooBusy, Unavailable)
-
-
 def from_status(status: int, message: str, code: str, retry_after: float | None = None) -> ServeError:
     """The error for a status of HTTP.
 
     >>> type(from_status(404, "there is no stream 'a'.", "not_found")).__name__
     'NotFound'
     """
-    also = {400: Refused, 403: Unauthorised, 405: Refused, 415: Refused}
-    kinds = {kind.status: kind for kind in KINDS} | also
+    kinds: dict[int, type[ServeError]] = {kind.status: kind for kind in ServeError.__subclasses__()}
+    kinds |= {400: Refused, 403: Unauthorised, 405: Refused, 415: Refused}
     return kinds.get(status, ServeError)(message, code, status, retry_after)

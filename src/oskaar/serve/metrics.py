@@ -29,7 +29,6 @@ class Requests:
         self._seconds: dict[str, float] = {}
 
     def add(self, route: str, status: int, seconds: float) -> None:
-        """A request that was answered."""
         self.total += 1
         self._statuses[route, status] = self._statuses.get((route, status), 0) + 1
         counts = self._times.setdefault(route, [0] * (len(BUCKETS) + 1))
@@ -37,7 +36,6 @@ class Requests:
         self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
     def lines(self) -> Iterator[str]:
-        """In the text format of Prometheus."""
         yield "# TYPE oskaar_requests_total counter"
         for (route, status), count in sorted(self._statuses.items()):
             yield f'oskaar_requests_total{{route="{route}",status="{status}"}} {count}'

@@ -109,10 +109,6 @@ def _answer(description: str, schema: str | None = None, example: Any = None) ->
     }
 
 
-def _errors(*codes: int) -> Json:
-    return {str(code): _answer(ERRORS[code], "Error") for code in codes}
-
-
 NAME: Json = {
     "name": "name",
     "in": "path",
@@ -130,58 +126,54 @@ KEY: Json = {
 LINES = "application/x-ndjson"
 
 
+def _operation(
+    id: str,
+    summary: str,
+    answers: Json,
+    codes: tuple[int, ...] = (401, 403),
+    parameters: tuple[Json, ...] = (),
+    body: tuple[str, Any] | None = None,
+) -> Json:
+    """codes: of errors; none for what needs no token. body: its schema and an example."""
+    more: Json = {} if codes else {"security": []}
+    if body is not None:
+        content = {"schema": _reference(body[0]), "examples": {"one": {"value": body[1]}}}
+        more["requestBody"] = {"required": True, "content": {"application/json": content}}
+    responses = {**answers, **{str(code): _answer(ERRORS[code], "Error") for code in codes}}
+    return {"summary": summary, "operationId": id, "parameters": list(parameters), "responses": responses, **more}
+
+
 def _round(kind: str) -> Json:
     body, answer, about = BODIES[kind]
     request, response = EXAMPLES[kind]
-    codes = (400, 401, 403, 404, 409, 413, 422, 429, 503)
     answers = _answer(
         "The answer; for a batch, a line for each line, with an error in place of an answer.", answer, response
     )
     answers["content"][LINES] = {"schema": {"type": "string"}}
-    return {
-        "summary": about,
-        "operationId": kind,
-        "parameters": [NAME] if kind == "predict" else [NAME, KEY],
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": _reference(body), "examples": {"one": {"value": request}}},
-            },
-        },
-        "responses": {"200": answers, **_errors(*codes)},
-    }
-
-
-def _plain(summary: str, id: str, responses: Json, parameters: list[Json] | None = None, open: bool = False) -> Json:
-    more: Json = {"security": []} if open else {}
-    return {"summary": summary, "operationId": id, "parameters": parameters or [], "responses": responses, **more}
+    parameters = (NAME,) if kind == "predict" else (NAME, KEY)
+    return _operation(kind, about, {"200": answers}, tuple(ERRORS), parameters, (body, request))
 
 
 def _streams() -> Json:
-    stream = {"200": _answer("The stream.", "Stream"), **_errors(401, 403, 404, 503)}
     made = {"200": _answer("It was there already.", "Stream"), "201": _answer("It is new.", "Stream")}
-    put = _plain("Make a stream.", "create", {**made, **_errors(400, 401, 403, 409, 413, 422, 503)}, [NAME])
-    put["requestBody"] = {
-        "required": True,
-        "content": {"application/json": {"schema": _reference("Create"), "examples": {"one": {"value": CREATE}}}},
-    }
-    gone = {"204": _answer("It is gone."), **_errors(401, 403, 404, 503)}
     file = {
         "description": "A file for oskaar.load.",
         "content": {"application/octet-stream": {"schema": {"type": "string"}}},
     }
+    some, one = (401, 403, 404, 503), (NAME,)
+    create = (400, 401, 403, 409, 413, 422, 503)
     return {
-        "/streams": {
-            "get": _plain("All streams.", "list", {"200": _answer("A list.", "Streams"), **_errors(401, 403)})
-        },
+        "/streams": {"get": _operation("list", "All streams.", {"200": _answer("A list.", "Streams")})},
         "/streams/{name}": {
-            "put": put,
-            "get": _plain("What is known of a stream.", "inspect", stream, [NAME]),
-            "delete": _plain("Delete a stream and all that it has learned.", "delete", gone, [NAME]),
+            "put": _operation("create", "Make a stream.", made, create, one, ("Create", CREATE)),
+            "get": _operation(
+                "inspect", "What is known of a stream.", {"200": _answer("The stream.", "Stream")}, some, one
+            ),
+            "delete": _operation(
+                "delete", "Delete a stream and all that it has learned.", {"204": _answer("It is gone.")}, some, one
+            ),
         },
-        "/streams/{name}/model": {
-            "get": _plain("The learner as a file.", "model", {"200": file, **_errors(401, 403, 404, 503)}, [NAME])
-        },
+        "/streams/{name}/model": {"get": _operation("model", "The learner as a file.", {"200": file}, some, one)},
     }
 
 
@@ -208,12 +200,10 @@ def document() -> Json:
         "paths": {
             **_streams(),
             **{f"/streams/{{name}}/{kind}": {"post": _round(kind)} for kind in BODIES},
-            "/metrics": {"get": _plain("For Prometheus.", "metrics", {"200": text, **_errors(401, 403)})},
-            "/healthz": {"get": _plain("The process answers.", "healthy", {"200": state}, open=True)},
+            "/metrics": {"get": _operation("metrics", "For Prometheus.", {"200": text})},
+            "/healthz": {"get": _operation("healthy", "The process answers.", {"200": state}, ())},
             "/readyz": {
-                "get": _plain(
-                    "All is recovered and can be written.", "ready", {"200": state, "503": state}, open=True
-                )
+                "get": _operation("ready", "All is recovered and can be written.", {"200": state, "503": state}, ())
             },
         },
     }

@@ -73,7 +73,6 @@ class Operation:
     """Where the answer goes."""
 
     def decoded(self) -> Any:
-        """The body as Ask, Tell, Learn or Forget."""
         if self.content is None:
             self.content = _DECODERS[self.kind].decode(self.body)
         return self.content

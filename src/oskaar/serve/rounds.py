@@ -57,7 +57,7 @@ class Rounds:
 
     async def _answered(self, scope: Any, receive: Any, name: str, kind: str) -> Parts:
         headers = headers_of(scope)
-        self.gate.let_in(scope, headers, "write", name)
+        self.gate.authorise(scope, headers, "write", name)
         stream, key = self.service.stream(name), _key(headers)
         body = await body_of(headers, receive, self.service.limits.body)
         if is_lines(headers):

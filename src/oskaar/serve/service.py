@@ -15,7 +15,7 @@ from typing import Any
 from oskaar import __version__
 from oskaar.serve.core import Core
 from oskaar.serve.errors import Conflict, NotFound, Refused, TooBusy
-from oskaar.serve.operations import Answer, Operation, encode
+from oskaar.serve.operations import encode
 from oskaar.serve.settings import Limits, Pace
 from oskaar.serve.specs import canonical, make_learner
 from oskaar.serve.store import Saved, Store
@@ -29,13 +29,13 @@ class Service:
     """Streams by name. Methods are for the event loop, unless they say otherwise."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], limits: Limits | None = None, pace: Pace | None = None, workers: int = 0
+        self, folder: str | os.PathLike[str], limits: Limits | None = None, pace: Pace | None = None
     ) -> None:
         self.limits, self.pace = limits or Limits(), pace or Pace()
         self.store = Store(folder, self.limits.disk)
         self.writer = Writer(self.store)
-        self.workers = ThreadPoolExecutor(workers or (os.cpu_count() or 1) + 2, "worker")
-        self.readers = ThreadPoolExecutor(workers or (os.cpu_count() or 1) + 2, "reader")
+        threads = (os.cpu_count() or 1) + 2
+        self.workers, self.readers = ThreadPoolExecutor(threads, "worker"), ThreadPoolExecutor(threads, "reader")
         self.background = ThreadPoolExecutor(1, "checkpoints")
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]
         self.started = time.time()
@@ -45,7 +45,7 @@ class Service:
         """Seconds that a copy for a checkpoint has held up answers, at the most."""
         self._balancing = threading.Lock()
         self._summed = 0.0, 0
-        if self.store.torn:
+        if self.store.cut_short:
             self.say(
                 "warning",
                 "the last commit in the write-ahead log is not whole, and is left out: power was lost "
@@ -92,7 +92,6 @@ class Service:
     # ---------------------------------------------------------------- streams
 
     def stream(self, name: str) -> Stream:
-        """A stream by name."""
         if name not in self.streams:
             raise NotFound(f"there is no stream {name!r:.120}: PUT /streams/{{name}} makes one.")
         return self.streams[name]
@@ -103,19 +102,17 @@ class Service:
             raise Refused(f"a name has 1 to 100 letters, digits, '.', '_' and '-', got {name!r:.120}.", "name")
         written = self._checked(spec)
         async with self._making:
-            return await self._created(name, written)
-
-    async def _created(self, name: str, written: bytes) -> tuple[Stream, bool]:
-        if name in self.streams:
-            if self.streams[name].spec != written:
+            stream = self.streams.get(name)
+            if stream is not None and stream.spec != written:
                 raise Conflict(f"there is a stream {name!r} with another loss or learner: delete it first.", "exists")
-            return self.streams[name], False
-        if len(self.streams) >= self.limits.streams:
-            raise Conflict(f"there are {len(self.streams)} streams, which is the limit.", "streams")
-        created = time.time()
-        id = await asyncio.wrap_future(self.writer.change(lambda: self.store.add_stream(name, written, created)))
-        self.streams[name] = Stream(self, Saved(id, name, written, created, 0, None, None, __version__, 0, 0))
-        return self.streams[name], True
+            if stream is not None:
+                return stream, False
+            if len(self.streams) >= self.limits.streams:
+                raise Conflict(f"there are {len(self.streams)} streams, which is the limit.", "streams")
+            created = time.time()
+            id = await asyncio.wrap_future(self.writer.change(lambda: self.store.add_stream(name, written, created)))
+            self.streams[name] = Stream(self, Saved(id, name, written, created, 0, None, None, __version__, 0, 0))
+            return self.streams[name], True
 
     def _checked(self, spec: Any) -> bytes:
         if not isinstance(spec, dict) or set(spec) - {"loss", "learner", "max_open"}:
@@ -131,7 +128,6 @@ class Service:
         return encode(whole)
 
     async def delete(self, name: str) -> None:
-        """A stream and all that is known of it."""
         stream = self.stream(name)
         await asyncio.wrap_future(self.writer.change(lambda: self.store.drop_stream(stream.id)))
         stream.closed = True
@@ -158,19 +154,6 @@ class Service:
         finally:
             self.predicting -= 1
 
-    def deliver(self, stream: Stream, answers: list[tuple[Operation, Answer]]) -> None:
-        """Answers from another thread."""
-        self.loop.call_soon_threadsafe(self.delivered, stream, answers)
-
-    def delivered(self, stream: Stream, answers: list[tuple[Operation, Answer]]) -> None:
-        """Answers to the requests that wait for them."""
-        stream.waiting -= len(answers)
-        for operation, answer in answers:
-            if operation.key is not None:
-                stream._inflight.pop(operation.key, None)
-            if not operation.future.done():
-                operation.future.set_result(answer)
-
     # ---------------------------------------------------------------- limits
 
     @property
@@ -183,10 +166,9 @@ class Service:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the learners in memory."""
         return sum(stream.bytes for stream in list(self.streams.values()))
 
-    def relieve(self) -> None:
+    def shorten_logs(self) -> None:
         """Checkpoints of the streams with the longest logs."""
         longest = sorted((s for s in self.streams.values() if s.core), key=lambda s: -s.log_bytes)
         for stream in longest[:4]:

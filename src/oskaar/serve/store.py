@@ -22,7 +22,6 @@ from typing import IO, Any
 
 from oskaar import __version__
 from oskaar.serve.operations import Answer, Operation
-from oskaar.serve.schema import StoreError, prepare
 from oskaar.serve.wal import tail_of
 
 try:
@@ -32,6 +31,39 @@ except ImportError:  # the lock is not held on such systems
 
 PAGE = 4096
 _COLUMNS = "id, name, spec, created, seq, file, accounts, oskaar"
+
+VERSION = 2
+"""Of the tables; `PRAGMA user_version` has it in the file."""
+
+TABLES = """
+CREATE TABLE streams (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, spec BLOB NOT NULL, created REAL NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0,
+    file TEXT,
+    accounts BLOB,
+    oskaar TEXT
+);
+CREATE TABLE log (
+    stream INTEGER NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL, key TEXT,
+    body BLOB NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (stream, seq)
+) WITHOUT ROWID;
+CREATE TABLE answers (
+    stream INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, digest BLOB NOT NULL,
+    status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (stream, key)
+) WITHOUT ROWID;
+CREATE INDEX answers_by_age ON answers (stream, seq);
+"""
+"""streams.seq: the last operation that the checkpoint `file` has in it; `accounts`: what goes with it;
+`oskaar`: the version that wrote it."""
+
+STEPS: dict[int, str] = {1: "ALTER TABLE streams ADD COLUMN oskaar TEXT;"}
+"""What makes version n + 1 out of version n."""
+
+
+class StoreError(Exception):
+    """A store that cannot be used: in use, damaged, or of another version."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +88,8 @@ class Saved:
 class Store:
     """The database and the folder of checkpoints. Methods that write are for the writer's thread alone."""
 
-    torn: bool
-    """Whether the last commit of the process before was found torn: cut by a loss of power, or damaged since."""
+    cut_short: bool
+    """Whether the last commit of the process before is not whole: cut by a loss of power, or damaged since."""
 
     def __init__(self, folder: str | os.PathLike[str], max_bytes: int | None = None) -> None:
         self.folder = Path(folder)
@@ -68,7 +100,7 @@ class Store:
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         try:
-            self.torn = require_whole_wal(self.path)
+            self.cut_short = require_whole_wal(self.path)
             self.db = self._connected(max_bytes)
         except BaseException:
             self._lock.close()
@@ -108,7 +140,6 @@ class Store:
 
     @property
     def reader(self) -> sqlite3.Connection:
-        """The connection of this thread."""
         found: sqlite3.Connection | None = getattr(self._local, "db", None)
         if found is None:
             uri = f"{self.path.absolute().as_uri()}?mode=ro"
@@ -173,7 +204,6 @@ class Store:
     # ---------------------------------------------------------------- writing, inside a transaction of the writer
 
     def add_stream(self, name: str, spec: bytes, created: float) -> int:
-        """A new stream: its number."""
         row = (name, spec, created, __version__)
         done = self.db.execute("INSERT INTO streams (name, spec, created, oskaar) VALUES (?, ?, ?, ?)", row)
         return int(done.lastrowid or 0)
@@ -220,8 +250,21 @@ class Store:
                 os.unlink(entry.path)
 
 
+def prepare(db: sqlite3.Connection, path: str) -> None:
+    """Make the tables, or bring older ones up to date, all steps or none."""
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found > VERSION:
+        raise StoreError(f"{path} has tables of version {found}, this oskaar knows {VERSION}: install a newer one.")
+    if found == VERSION:
+        return
+    if found == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise StoreError(f"{path} is a database of something else: give another folder.")
+    script = TABLES if found == 0 else "".join(STEPS[n] for n in range(found, VERSION))
+    db.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
 def require_whole_wal(database: Path) -> bool:
-    """Refuse a write-ahead log with damage in it; whether its last commit is torn."""
+    """Refuse a write-ahead log with damage in it; whether its last commit is not whole."""
     path = Path(f"{database}-wal")
     tail = tail_of(path)
     if tail.commits > 1:

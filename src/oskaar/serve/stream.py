@@ -1,6 +1,6 @@
 """One stream of a service: operations come in, are logged, then applied one after the other.
 
-    submit (event loop) -> Writer: on disk -> `durable` -> a thread: Core.apply -> the answer
+    submit (event loop) -> Writer: on disk -> `enqueue` -> a thread: Core.apply -> the answer
 
 An operation is applied only after it is on disk, so that memory never knows more than the log. One thread at a time
 works for a stream, one of a pool; or the event loop itself, for a few milliseconds at a time, where operations are so
@@ -25,8 +25,7 @@ from oskaar.serve.checkpoints import Checkpoints, recovered
 from oskaar.serve.core import Broken, Core
 from oskaar.serve.errors import Conflict, NotFound, Refused, ServeError, TooBusy, Unavailable
 from oskaar.serve.operations import Answer, Operation, error_body
-from oskaar.serve.schema import StoreError
-from oskaar.serve.store import Saved
+from oskaar.serve.store import Saved, StoreError
 from oskaar.threads import one_thread
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 TURN = 32
 """Operations in a turn before answers go out."""
 
-WEIGHED, SHARE = 256, 100
+MEASURED, SHARE = 256, 100
 """Operations between two looks at the memory of the learner, which take one part in so many of the time at most;
 the first looks come after 1, 2, 4, ... operations: a learner grows most when it is new."""
 
@@ -78,7 +77,7 @@ class Stream:
         self._lock = threading.Lock()
         self._working = False
         self._leaving = False
-        self._weigh_at, self._weigh_after, self._weighs_in = 0, 0.0, 1
+        self._measure_at, self._measure_after, self._measure_in = 0, 0.0, 1
         self._pace = 1.0
         """Seconds that an operation takes, of late."""
 
@@ -120,24 +119,20 @@ class Stream:
         """What was answered, or will be, to an earlier request with the same idempotency key."""
         if operation.key is None:
             return None
+        found: tuple[bytes, Answer | asyncio.Future[Answer]] | None = None
         earlier = self._inflight.get(operation.key)
         if earlier is not None:
-            self._require_same(operation, earlier.digest)
-            future: asyncio.Future[Answer] = earlier.future
-            return future
-        found = None if self.core is None else self.core.answers.get(operation.key)
-        if found is not None:
-            self._require_same(operation, found[0])
-            return found[1]
-        stored = self.service.store.answer(self.id, operation.key) if self.checkpoints.seq else None
-        if stored is None:
+            found = earlier.digest, earlier.future
+        elif self.core is not None:
+            found = self.core.answers.get(operation.key)
+        if found is None and self.checkpoints.seq:
+            found = self.service.store.answer(self.id, operation.key)
+        if found is None:
             return None
-        self._require_same(operation, stored[0])
-        return stored[1]
-
-    def _require_same(self, operation: Operation, digest: bytes) -> None:
+        digest, answer = found
         if operation.digest != digest:
             raise Conflict(f"the idempotency key {operation.key!r} was used for another request.", "key")
+        return answer
 
     def _require_room(self, new: list[Operation]) -> None:
         limits = self.service.limits
@@ -147,7 +142,7 @@ class Stream:
                 f"{self.waiting} operations of this stream wait, the limit is {limits.waiting}.", retry_after=1
             )
         if self.service.log_bytes > limits.log:
-            self.service.relieve()
+            self.service.shorten_logs()
             raise TooBusy(
                 f"the log has reached its limit of {limits.log} bytes: a checkpoint is due.", "log", retry_after=5
             )
@@ -167,6 +162,15 @@ class Stream:
         if self.problem is not None:
             raise Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged")
 
+    def _deliver(self, answers: list[tuple[Operation, Answer]]) -> None:
+        """Answers to the requests that wait for them."""
+        self.waiting -= len(answers)
+        for operation, answer in answers:
+            if operation.key is not None:
+                self._inflight.pop(operation.key, None)
+            if not operation.future.done():
+                operation.future.set_result(answer)
+
     async def do(self, function: Callable[[Core], Any]) -> Any:
         """Something with the stream in memory, between two operations."""
         self.require_usable()
@@ -182,21 +186,19 @@ class Stream:
 
     # ---------------------------------------------------------------- the writer's side
 
-    def durable(self, operations: list[Operation]) -> None:
-        """These operations are on disk: apply them."""
-        self._queue(operations)
-
     def failed(self, operations: list[Operation], error: ServeError) -> None:
-        """These operations are not on disk."""
-        self.service.deliver(self, [(operation, Answer(error.status, error_body(error))) for operation in operations])
+        """These operations are not on disk, and will not be."""
+        answer = Answer(error.status, error_body(error))
+        self.service.loop.call_soon_threadsafe(self._deliver, [(operation, answer) for operation in operations])
 
     def later(self, function: Callable[[Any], Any], load: bool = True) -> Future[Any]:
         """Something with the stream in memory, when its turn comes; without `load`, with None if it is not there."""
         task = Task(function, load)
-        self._queue([task])
+        self.enqueue([task])
         return task.done
 
-    def _queue(self, items: list[Any]) -> None:
+    def enqueue(self, items: list[Any]) -> None:
+        """Operations that are on disk, or tasks: do them after those before them."""
         with self._lock:
             self._pending.extend(items)
             if self._working:
@@ -225,9 +227,11 @@ class Stream:
                     self._called(item)
             if answers:
                 self._count()
-                self.service.deliver(self, answers)
+                self.service.loop.call_soon_threadsafe(self._deliver, answers)
                 self._took(time.perf_counter() - started, len(answers))
-                self._look()
+                if self._measure_due:
+                    self._measure()
+                self.checkpoints.consider()
                 if self._is_quick():
                     self.service.loop.call_soon_threadsafe(self._work_here)
                     return
@@ -247,7 +251,7 @@ class Stream:
         if answers:
             self._count()
             self._took(now - started, len(answers))
-            self.service.delivered(self, answers)
+            self._deliver(answers)
         with self._lock:
             more = self._working = bool(self._pending)
         if more and self._is_quick():
@@ -259,7 +263,7 @@ class Stream:
         """Whether the next thing to do is an operation, and nothing that takes long is due before it."""
         if not self._pending or not isinstance(self._pending[0], Operation) or self.core is None:
             return False
-        return self._pace < QUICK and not self.checkpoints.due and not self._weighs
+        return self._pace < QUICK and not self.checkpoints.due and not self._measure_due
 
     def _took(self, seconds: float, operations: int) -> None:
         self.checkpoints.busy += seconds
@@ -305,7 +309,7 @@ class Stream:
             raise Unavailable(f"stream {self.name!r} cannot be used: {self.problem}", "damaged") from error
         self.checkpoints.waiting = core.seq - self.checkpoints.seq
         self.core = core
-        self._weigh()
+        self._measure()
         self._count()
         return core
 
@@ -315,24 +319,19 @@ class Stream:
             self.rounds, self.total_loss = learner.rounds, float(learner.total_loss)
             self.open_tickets = len(self.core.accounts.open)
 
-    def _look(self) -> None:
-        if self._weighs:
-            self._weigh()
-        self.checkpoints.consider()
-
     @property
-    def _weighs(self) -> bool:
+    def _measure_due(self) -> bool:
         """Whether it is time to look at the memory of the learner."""
-        return self.applied >= self._weigh_at and self.checkpoints.busy >= self._weigh_after
+        return self.applied >= self._measure_at and self.checkpoints.busy >= self._measure_after
 
-    def _weigh(self) -> None:
+    def _measure(self) -> None:
         if self.core is not None:
             started = time.perf_counter()
             self.bytes = self.core.bytes()
-            self._weigh_at = self.applied + self._weighs_in
-            if self._weighs_in == WEIGHED:
-                self._weigh_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
-            self._weighs_in = min(2 * self._weighs_in, WEIGHED)
+            self._measure_at = self.applied + self._measure_in
+            if self._measure_in == MEASURED:
+                self._measure_after = self.checkpoints.busy + SHARE * (time.perf_counter() - started)
+            self._measure_in = min(2 * self._measure_in, MEASURED)
             self.service.balance()
 
     def checkpointed(self, core: Core) -> None:

@@ -34,7 +34,6 @@ class Token:
     streams: tuple[str, ...] = ("*",)
 
     def sees(self, stream: str) -> bool:
-        """Whether a stream is one of its own."""
         return any(fnmatch.fnmatchcase(stream, pattern) for pattern in self.streams)
 
 

@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from oskaar.serve.errors import ServeError, Unavailable
+from oskaar.serve.errors import Unavailable
 from oskaar.serve.operations import Operation
 from oskaar.serve.store import Store
+
+if TYPE_CHECKING:
+    from oskaar.serve.stream import Stream
 
 MOST = 500
 """Operations after which a commit takes no more."""
@@ -21,21 +24,7 @@ MOST = 500
 Change = Callable[[], Any]
 
 
-class Target(Protocol):
-    """A stream, as the writer sees it."""
-
-    id: int
-    logged: int
-    """The last operation in the log."""
-
-    def durable(self, operations: list[Operation]) -> None:
-        """These operations are on disk: apply them."""
-
-    def failed(self, operations: list[Operation], error: ServeError) -> None:
-        """These operations are not on disk, and will not be."""
-
-
-Entry = tuple[Target, Operation] | tuple["Future[Any]", Change]
+Entry = tuple["Stream", Operation] | tuple["Future[Any]", Change]
 """An operation of a stream, or a change and where its result goes."""
 
 
@@ -51,7 +40,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def put(self, entries: list[tuple[Target, Operation]]) -> None:
+    def put(self, entries: list[tuple[Stream, Operation]]) -> None:
         """Operations to log; their stream is notified when they are."""
         self._queue.put(entries)
 
@@ -79,7 +68,7 @@ class Writer:
 
     def _write(self, batch: list[Entry]) -> None:
         """Changes one by one, the operations between two of them together."""
-        operations: list[tuple[Target, Operation]] = []
+        operations: list[tuple[Stream, Operation]] = []
         for first, second in batch:
             if isinstance(first, Future):
                 self._log(operations)
@@ -89,25 +78,25 @@ class Writer:
                 operations.append((first, second))  # type: ignore[arg-type]
         self._log(operations)
 
-    def _log(self, operations: list[tuple[Target, Operation]]) -> None:
+    def _log(self, operations: list[tuple[Stream, Operation]]) -> None:
         if not operations:
             return
-        now, by_stream = time.time(), dict[Target, list[Operation]]()
-        for target, operation in operations:
-            mine = by_stream.setdefault(target, [])
+        now, by_stream = time.time(), dict[Any, list[Operation]]()
+        for stream, operation in operations:
+            mine = by_stream.setdefault(stream, [])
             mine.append(operation)
-            operation.time, operation.seq = now, target.logged + len(mine)
+            operation.time, operation.seq = now, stream.logged + len(mine)
         try:
-            self._commit(lambda: self.store.append((target.id, operation) for target, operation in operations))
+            self._commit(lambda: self.store.append((stream.id, operation) for stream, operation in operations))
         except sqlite3.Error as error:
             problem = unavailable(error)
-            for target, mine in by_stream.items():
-                target.failed(mine, problem)
+            for stream, mine in by_stream.items():
+                stream.failed(mine, problem)
             return
         self.operations += len(operations)
-        for target, mine in by_stream.items():
-            target.logged += len(mine)
-            target.durable(mine)
+        for stream, mine in by_stream.items():
+            stream.logged += len(mine)
+            stream.enqueue(mine)
 
     def _make(self, done: Future[Any], change: Change) -> None:
         try:

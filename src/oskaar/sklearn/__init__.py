@@ -13,8 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("oskaar.sklearn needs scikit-learn: pip install 'oskaar[sklearn]'.") from error
 
-from oskaar.sklearn.classes import Classifier, OrdinalClassifier
-from oskaar.sklearn.labels import MultiLabelClassifier
+from oskaar.sklearn.classes import Classifier, MultiLabelClassifier, OrdinalClassifier
 from oskaar.sklearn.rankings import Ranker
 from oskaar.sklearn.vectors import VectorRegressor
 

@@ -106,7 +106,6 @@ class Clock:
     """A column of times as numbers, in which a null is ABSENT: to and fro, exactly, whatever the time zone."""
 
     name: str
-    type: str
     there: str
     back: str
     sent: str = "bigint"
@@ -117,19 +116,19 @@ class Clock:
         """How a type of column is sent."""
         at = "`" + name.replace("`", "``") + "`"
         if type == "timestamp":
-            return Clock(name, type, f"unix_micros({at})", f"timestamp_micros({at})")
+            return Clock(name, f"unix_micros({at})", f"timestamp_micros({at})")
         if type == "timestamp_ntz":
             zero = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
             return Clock(
-                name, type, f"timestampdiff(MICROSECOND, {zero}, {at})", f"timestampadd(MICROSECOND, {at}, {zero})"
+                name, f"timestampdiff(MICROSECOND, {zero}, {at})", f"timestampadd(MICROSECOND, {at}, {zero})"
             )
         if type == "date":
             day = 24 * 3600 * 10**6
-            return Clock(name, type, f"unix_date({at}) * {day}", f"date_from_unix_date(cast({at} div {day} as int))")
+            return Clock(name, f"unix_date({at}) * {day}", f"date_from_unix_date(cast({at} div {day} as int))")
         if type in WHOLE:
-            return Clock(name, type, at, f"cast({at} as {type})", microseconds=False)
+            return Clock(name, at, f"cast({at} as {type})", microseconds=False)
         if type in ("float", "double") or type.startswith("decimal"):
-            return Clock(name, type, at, f"cast({at} as {type})", "double", False)
+            return Clock(name, at, f"cast({at} as {type})", "double", False)
         raise ValueError(f"time must be a column of timestamps, dates or numbers, {name!r} is {type}.")
 
 

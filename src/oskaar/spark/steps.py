@@ -65,21 +65,17 @@ class Step:
             return None
 
     def _one(self, i: int) -> None:
-        stream, time = self.stream, self.times[i]
+        stream, time, last = self.stream, self.times[i], self.state.last
         if time != time:
             self.error[i] = self._named(f"the time in column {stream.time!r} is null.")
-        elif self._too_late(time):
-            delay = timedelta(microseconds=stream.delay or 0) if stream.clock else f"{stream.delay:g}"
+        elif last is not None and stream.delay is not None and last - time > stream.delay:
+            delay = timedelta(microseconds=stream.delay) if stream.clock else f"{stream.delay:g}"
             self.error[i] = self._named(
                 f"the time in column {stream.time!r} is more than delay = {delay} before the last row's."
             )
         else:
             self._pass_time(time)
             self._handle(i)
-
-    def _too_late(self, time: float) -> bool:
-        last, delay = self.state.last, self.stream.delay
-        return last is not None and delay is not None and last - time > delay
 
     def _pass_time(self, time: float) -> None:
         """Forget what is too old by now."""
@@ -160,7 +156,8 @@ class Step:
         places, self.waiting = self.waiting, []
         if not places:
             return
-        xs, ys = _picked(self.xs, places), [self.ys[i] for i in places]
+        xs = self.xs[places] if hasattr(self.xs, "dtype") else [self.xs[i] for i in places]
+        ys = [self.ys[i] for i in places]
         good = list(range(len(places)))
         try:
             found = self._streamed(xs, ys)
@@ -231,7 +228,3 @@ def _times(frame: Any, name: str | None) -> list[float]:
 def _id(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if value is None or value != value else value
-
-
-def _picked(xs: Any, places: list[int]) -> Any:
-    return xs[places] if hasattr(xs, "dtype") else [xs[i] for i in places]

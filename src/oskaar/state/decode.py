@@ -46,7 +46,6 @@ class Decoder:
         return self.value(root)
 
     def value(self, value: Any) -> Any:
-        """What a value stands for."""
         if not isinstance(value, list):
             if isinstance(value, dict):
                 raise StateError("a value must be plain or [place of a node before it], got an object.")
@@ -59,7 +58,6 @@ class Decoder:
         return self.things[value[0]]
 
     def values(self, values: Any) -> list[Any]:
-        """Several values."""
         return [self.value(value) for value in values]
 
     def keys(self, values: Any) -> tuple[list[Any], list[int]]:

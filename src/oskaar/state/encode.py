@@ -184,14 +184,6 @@ def _sparse_kinds() -> tuple[type, ...]:
     return csr_array, csr_matrix
 
 
-def _sequence(kind: str) -> Callable[[Encoder, Any], dict[str, Any]]:
-    return lambda encoder, things: {kind: encoder._values(things)}
-
-
-def _unordered(kind: str) -> Callable[[Encoder, Any], dict[str, Any]]:
-    return lambda encoder, things: {kind: encoder._values(sorted(things, key=_rank))}
-
-
 def _rank(thing: Any) -> tuple[str, str]:
     """An order of the members of a set that does not depend on how it came about."""
     if isinstance(thing, frozenset):
@@ -202,8 +194,10 @@ def _rank(thing: Any) -> tuple[str, str]:
 
 
 _WRITERS: dict[type, Callable[[Encoder, Any], dict[str, Any]]] = {
-    **{kind: _sequence(kind.__name__) for kind in (list, tuple)},
-    **{kind: _unordered(kind.__name__) for kind in (set, frozenset)},
+    list: lambda e, things: {"list": e._values(things)},
+    tuple: lambda e, things: {"tuple": e._values(things)},
+    set: lambda e, things: {"set": e._values(sorted(things, key=_rank))},
+    frozenset: lambda e, things: {"frozenset": e._values(sorted(things, key=_rank))},
     int: lambda _, number: {"int": hex(number)},
     float: lambda _, number: {"float": repr(number)},
     bytes: lambda _, text: {"bytes": b64encode(text).decode()},

@@ -47,13 +47,13 @@ class ReadLimits:
     def take_text(self, cost: int) -> None:
         """The objects of a manifest, which are about to be made."""
         self._total = max(self._total, cost + self._more)
-        self.take(cost)
-        self._grow(cost)
+        self.take_arrays(cost)
 
     def take_arrays(self, total: int) -> None:
-        """All arrays, which are about to be read."""
+        """All arrays, or all objects, of a file: they allow for more objects and work."""
         self.take(total)
-        self._grow(total)
+        self._units += total // UNIT
+        self._work = 2**22 + 8 * self._units
 
     def take(self, count: int) -> None:
         """Bytes that are about to be used."""
@@ -80,10 +80,6 @@ class ReadLimits:
         """The largest number of instances in one."""
         return 2**17 + self._units
 
-    def _grow(self, count: int) -> None:
-        self._units += count // UNIT
-        self._work = 2**22 + 8 * self._units
-
 
 class Size:
     """How large values are: plain size, instances, all that hashing may reach, and depth.
@@ -99,14 +95,12 @@ class Size:
         self.plain, self.objects, self.all, self.depth = plain, objects, everything, depth
 
     def add(self, part: Size) -> None:
-        """A value inside this one."""
         self.plain += part.plain
         self.objects += part.objects
         self.all += part.all
         self.depth = max(self.depth, part.depth)
 
     def add_text(self, value: Any) -> None:
-        """A plain value inside this one."""
         size = 1 + len(value) // UNIT if type(value) is str else 1
         self.plain += size
         self.all += size

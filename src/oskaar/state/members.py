@@ -94,7 +94,9 @@ def read_array(
         if head[:8] != b"\x93NUMPY\x01\x00":
             raise StateError(f"{info.filename} must be an array in version 1.0 of NumPy's format.")
         rest = file.read(int.from_bytes(head[8:10], "little"))
-        shape, fortran, dtype = _header(head + rest)
+        header = io.BytesIO(head + rest)
+        npy.read_magic(header)
+        shape, fortran, dtype = npy.read_array_header_1_0(header)
         if dtype.kind not in PLAIN or dtype.hasobject:
             raise StateError(f"{info.filename} holds {dtype}: arrays hold numbers or texts.")
         count = math.prod(shape)
@@ -116,10 +118,3 @@ def read_array(
     if sums.hexdigest() != checksum:
         raise StateError(f"the file is damaged: {info.filename} has another checksum than the manifest says.")
     return array
-
-
-def _header(data: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    file = io.BytesIO(data)
-    npy.read_magic(file)
-    shape, fortran, dtype = npy.read_array_header_1_0(file)
-    return shape, fortran, dtype

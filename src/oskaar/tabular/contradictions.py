@@ -126,7 +126,6 @@ class Contradictions:
         self._notes = notes
 
     def input(self, record: Record, name: str, cell: str) -> None:
-        """A cell of text in a row."""
         if name in self._numbers:
             self._numbers.remove(name)
             self._notes.append(

@@ -18,9 +18,8 @@ from oskaar.tabular.contradictions import (
     require_plain_numbers,
 )
 from oskaar.tabular.infer import infer_loss, infer_y
-from oskaar.tabular.inputs import InputColumns, arc_rows, error_at
+from oskaar.tabular.inputs import InputColumns, arc_rows, error_at, lag_names, with_lags
 from oskaar.tabular.labels import GROUPED, SUBSETS, loss_name, make_labels
-from oskaar.tabular.lags import lag_names, with_lags
 from oskaar.tabular.readers import ReadError, Record, Table, read_table
 from oskaar.tabular.round_options import RoundOptions, few, matching
 
@@ -95,13 +94,12 @@ class TableStream:
         lags = lag_names(self.y, options.lags or 0)
         self._inputs = InputColumns(table, options, columns, sample, not_x, lags, named, self.notes)
         self.dense = self._inputs.dense and not self._tree
+        n = len(self._inputs.names)
         if self._tree:
             self.notes.append("x is every arc that a tree might have: many rows a sentence, --budget 256 helps")
         elif self._inputs.named:
-            n = len(self._inputs.names)
             self.notes.append(f"x is {n} column{'s' * (n > 1)}: {few(self._inputs.names)}")
         elif self.dense:
-            n = len(self._inputs.names)
             self.notes.append(f"x is {n} number{'s' * (n > 1)}")
         else:
             self.notes.append("x is named values, text one-hot, what is not there 0")
@@ -294,7 +292,6 @@ class Unlabelled:
         self._inputs = InputColumns(table, options, columns, sample, not_x, [], named) if sample else None
 
     def about(self) -> dict[str, Any]:
-        """What the columns of x are."""
         return {"x": self._inputs.names if self._inputs and self._about["x"] is not None else None}
 
     def __iter__(self) -> Iterator[tuple[list[Record], Any]]:

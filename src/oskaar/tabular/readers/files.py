@@ -14,7 +14,7 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from oskaar.tabular.readers.base import MAX_LINE, ReadError
 
@@ -139,12 +139,11 @@ def _unreadable(name: str, error: OSError) -> ReadError:
     return ReadError(f"{name} cannot be read: {error.strerror or error}. Check the path.")
 
 
-def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
+def _decompressed(raw: Any, start: bytes, name: str) -> Any:
     if start.startswith(b"\x1f\x8b"):
         import gzip
 
-        unzipped: Any = gzip.GzipFile(fileobj=raw)
-        return cast(IO[bytes], unzipped)
+        return gzip.GzipFile(fileobj=raw)
     if start.startswith(b"BZh"):
         import bz2
 
@@ -157,8 +156,7 @@ def _decompressed(raw: Any, start: bytes, name: str) -> IO[bytes]:
         return _zstandard(raw, name)
     if start.startswith(b"PK\x03\x04"):
         return _only_member(raw, name)
-    opened: IO[bytes] = raw
-    return opened
+    return raw
 
 
 def _only_member(raw: Any, name: str) -> IO[bytes]:
@@ -179,16 +177,13 @@ def _only_member(raw: Any, name: str) -> IO[bytes]:
         raise ReadError(f"{name} is a zip archive that cannot be read ({error}): unpack it first.") from None
 
 
-def _zstandard(raw: Any, name: str) -> IO[bytes]:
+def _zstandard(raw: Any, name: str) -> Any:
     """Python 3.14 has it; before that the file has to be unpacked by the user."""
-    import importlib
-
     try:
-        zstd = importlib.import_module("compression.zstd")
+        from compression import zstd  # type: ignore[import-not-found]
     except ImportError:
         raise ReadError(f"{name}: zstd needs Python 3.14; unpack it first (zstd -dc {name} | ...).") from None
-    opened: IO[bytes] = zstd.ZstdFile(raw)
-    return opened
+    return zstd.ZstdFile(raw)
 
 
 def _data_errors() -> tuple[type[Exception], ...]:
