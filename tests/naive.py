@@ -670,6 +670,7 @@ def ensemble(
     early=None,
     neighbours=True,
     piece=32,
+    fitted=128,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
@@ -705,6 +706,7 @@ def ensemble(
             asked |= {"window": None, "lives": lives("geometric")}
             asked["by_columns"] = seen if sparse or (alone and kernel is None) else None
         if taken[begin] >= exact:
+            asked |= {} if parts else {"window": window}
             rough = max(1, budget // 2) if parts else budget
             sizes = [None if columns else budget] if alone else [budget, None, rough, budget]
             shown = 0 if parts else taken[begin]
@@ -715,8 +717,8 @@ def ensemble(
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
             asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
-            if not parts:
-                asked |= {"window": window, "before": record, "begin": begin}
+        if not parts and taken[begin] >= min(exact, fitted):
+            asked |= {"before": record, "begin": begin}
         if parts and not (columns and taken[begin] >= exact):
             few = max(1, budget // 8)
             Ks = [dictionary_grams(kernels[0], seen, ends[: last + 1], few, 10**9, draws)[-1], *Ks[1:]]

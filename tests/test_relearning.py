@@ -11,6 +11,7 @@ from oskaar import OSKAAR, SALAMI, Ensemble, kernels, losses, replay
 from oskaar.arrays import uniforms
 from oskaar.features import Nystrom
 from oskaar.inputs import as_rounds
+from oskaar.learners.selection import SelectedMixture
 from oskaar.solvers.kaar_features import FeatureSolver
 
 LOSS = losses.ZeroOne(3)
@@ -66,6 +67,35 @@ def test_the_ensemble_on_features_is_the_definition(mode, n, budget, exact, monk
     make = lambda: Ensemble(LOSS, kernel, budget=budget)  # noqa: E731
     np.testing.assert_allclose(in_turn(make(), rows(X), ys), G, atol=1e-8)
     np.testing.assert_allclose(replay(make(), rows(X), ys).estimates, G, atol=1e-8)
+
+
+@pytest.mark.parametrize("chunks", [[44], [1] * 44, [9, *[1] * 2, 33]], ids=["whole", "in turn", "both"])
+def test_units_of_many_rows_are_the_definition(chunks, monkeypatch):
+    """On kernels, made of all rows at once at 8, 16 and 32, a factor at a time; the accounts go on."""
+    monkeypatch.setattr("oskaar.learners.ensemble.FITTED", 8)
+    monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
+    X, ys = stream(44)
+    settings = {"exact": 64, "at_once": 4, "fitted": 8}
+    G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, 45)), judge(ys), **settings)
+    learner, lo = Ensemble(LOSS), 0
+    for n in chunks:
+        found = replay(learner, X[lo : lo + n], ys[lo : lo + n]).estimates
+        np.testing.assert_allclose(found, G[lo : lo + n], atol=1e-8)
+        lo += n
+    assert isinstance(learner._estimator, SelectedMixture)
+
+
+def test_a_certified_mixture_learns_all_rows_again(monkeypatch):
+    """Its weights are what they would have been, as the bound on the surrogate loss asks."""
+    monkeypatch.setattr("oskaar.learners.ensemble.FITTED", 4)
+    X, ys = stream(30)
+    learner = Ensemble(LOSS, selection=False, neighbours=False, stacking=False, eta=1 / 8)
+    for x, y in zip(X, ys):
+        learner.learn_one(x, y)
+        underway = learner._relearning.underway
+        assert underway is None or underway.refit is None
+        certificate = learner.certificate()
+        assert certificate.surrogate_loss <= certificate.surrogate_bound
 
 
 def sets(n):
@@ -242,8 +272,10 @@ def test_a_refit_is_done_some_at_each_round(slowly):
     assert learner._mixture.restarts.window == 20
 
 
+@pytest.mark.parametrize("fitted", [128, 8], ids=["learned again", "refitted"])
 @pytest.mark.parametrize("stop", few([31, 32, 33, 34, 35, 36], 2))
-def test_a_run_is_resumed_while_something_is_under_way(slowly, stop):
+def test_a_run_is_resumed_while_something_is_under_way(slowly, stop, fitted, monkeypatch):
+    monkeypatch.setattr("oskaar.learners.ensemble.FITTED", fitted)
     X, ys, _ = slowly
     learner = Ensemble(LOSS, budget=16)
     learner.learn_many(X[:stop], ys[:stop])

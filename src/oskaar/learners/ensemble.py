@@ -100,6 +100,9 @@ EXACT, EXACT_MIXED, EXACT_PARTS = 1024, 512, 4096
 UNITS = 256
 """Units are taken at 4, 8, ... rows up to so many, and then when kernels are replaced; with text at all of them."""
 
+FITTED = 128
+"""From so many rows on experts are made of all rows at once, and the accounts go on (`learners.refit`)."""
+
 BUDGET, BUDGET_PARTS = 512, 1024
 """Inputs in the dictionaries of kernels by then."""
 
@@ -214,14 +217,16 @@ class Ensemble(OnlineLearner):
         return inputs, estimator
 
     def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
-        """On features it is made of all rows at once, where rounds are rows and experts its own."""
+        """Of many rows it is made at once, where rounds are rows and experts its own."""
         if self._stays(kept.rows):
             return None
         reading = self._read_anew(kept)
         if reading is None:
             return None
         inputs, estimator = self._assemble(reading)
-        if estimator.mixture.restarts.window is None or self.loss.parts or self._own is not None:
+        on_kernels = estimator.mixture.restarts.window is None
+        again = on_kernels and (kept.rows < FITTED or _has_bound(estimator))
+        if again or self.loss.parts or self._own is not None:
             return inputs, estimator
         if reading.encoded is None:
             block = inputs.part(kept.block(0, kept.rows), 0, kept.rows)
@@ -365,6 +370,11 @@ class Ensemble(OnlineLearner):
         kernel = "" if self.kernel is None else f", kernel={self.kernel!r}"
         budget = "" if self.budget is None else f", budget={self.budget}"
         return f"Ensemble({self.loss!r}{kernel}{budget})"
+
+
+def _has_bound(estimator: Any) -> bool:
+    """Whether a theorem bounds its surrogate loss, if its weights are what they would have been on all rows."""
+    return isinstance(estimator, Mixture) and not estimator.weights.scaled
 
 
 def _linear(reading: Reading) -> StandardisedLinear | None:

@@ -142,7 +142,7 @@ class Ridges(Always):
         if self.renewal is not None and self.rows >= self.renewal:
             self._renew(self.renewal)
 
-    def fitted(self, features: FeatureMap, solvers: list[Any], targets: Array) -> Ridges:
+    def fitted(self, features: FeatureMap | None, solvers: list[Any], targets: Array) -> Ridges:
         """The same regressions when the rounds so far had these targets."""
         new = copy.copy(self)
         new.features, new.solvers, new.rows = features, solvers, len(targets)

@@ -1,12 +1,13 @@
-r"""A mixture on features that is made of many rows at once, and not of one after the other.
+r"""A mixture that is made of many rows at once, and not of one after the other.
 
-`learners.relearning` learns all rounds again, and its weights are what they would have been. Where a mixture goes
-over from kernels to features, or to newer ones, its experts stay the same but for units and for what a dictionary
-leaves out. So they alone learn the rows, and weights, shares and errors are carried over from the mixture before it
-when it takes over. Of the rows there is needed
+`learners.relearning` learns all rounds again, and its weights are what they would have been. Where units are taken
+from many rows, or a mixture goes over from kernels to features, its experts stay the same but for units and for what a
+dictionary leaves out. So they alone learn the rows, and weights, shares and errors are carried over from the mixture
+before it when it takes over. Of the rows there is needed
 
     R^T R = lam I + Z^T Z,   Theta = R^-T Z^T Phi       of each regression, Z the features of all rows           (1)
-    M^-1 = V^T diag(q) V,    M = K + lam I              of the restarts, on the last rows                        (2)
+    L L^T = lam I + K,       C = L^-1 Phi               of one with a kernel, K the Gram matrix of all rows      (2)
+    M^-1 = V^T diag(q) V,    M = lam I + K              of the restarts, on their rows                           (3)
 
 Dictionaries are shown rows evenly spaced over all of them, then the next to these, and so on; all rows are projected
 on what they hold at last, and so are the rows that come meanwhile, until the refit is closed. Then the factors are
@@ -85,6 +86,11 @@ class RefitRegressions:
         return SHOW if self._to_show else 1 if self.summed < count(self.rows) else HEAVY
 
     @property
+    def growth(self) -> int:
+        """About the memory that the next pieces take: a few matrices of features."""
+        return 64 * self.features.dim**2
+
+    @property
     def _to_show(self) -> int:
         return 0 if self.features.full or self.whole else -(-count(self.rows) // TAKEN) - self.shown
 
@@ -131,10 +137,54 @@ class RefitRegressions:
         return solver.with_sums(np.concatenate([R, dtrtrs(R, self.ZT, trans=1)[0]], axis=1), count(self.rows))
 
 
+@saved("refit/kernel-regressions")
+@dataclass(frozen=True)
+class RefitKernelRegressions:
+    """Regressions with one kernel: once all rows are there, its Gram matrix, then each solver."""
+
+    ridges: Ridges
+    rows: Rows
+    targets: Array
+    K: Array | None = None
+    solvers: tuple[Any, ...] = ()
+    whole: bool = False
+
+    @property
+    def left(self) -> int:
+        """What is left, as a number of pieces."""
+        return (self.K is None) + HEAVY * (len(self.ridges.solvers) - len(self.solvers)) if self.whole else 0
+
+    @property
+    def weight(self) -> int:
+        """As how many pieces the next one counts."""
+        return 1 if self.K is None else HEAVY
+
+    @property
+    def growth(self) -> int:
+        """About the memory that the next pieces take: a few matrices of all rows."""
+        return 32 * count(self.rows) ** 2
+
+    def advanced(self) -> RefitKernelRegressions:
+        """With the next piece."""
+        if self.K is None:
+            kernel = self.ridges.inputs.kernels[self.ridges.kernel]
+            return replace(self, K=gram(kernel, self.rows, self.rows))
+        solver = self.ridges.solvers[len(self.solvers)]
+        return replace(self, solvers=(*self.solvers, solver.fitted(self.K, self.targets)))
+
+    def closed(self, rows: Rows, Phi: Array) -> RefitKernelRegressions:
+        """With all rows."""
+        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=True)
+
+    def learned(self) -> Ridges:
+        """The regressions, when all pieces are done."""
+        return self.ridges.fitted(None, list(self.solvers), self.targets)
+
+
 @saved("refit/restarts")
 @dataclass(frozen=True)
 class RefitRestarts:
-    """Restarts on the last rows: the Gram matrix of their kernel, then each solver, by its factor L."""
+    """Restarts on their rows, the last: the Gram matrix of their kernel, then each solver, by its factor L."""
 
     restarts: KernelRestarts
     rows: Rows
@@ -154,6 +204,11 @@ class RefitRestarts:
     def weight(self) -> int:
         """As how many pieces the next one counts."""
         return 1 if self.K is None else HEAVY
+
+    @property
+    def growth(self) -> int:
+        """About the memory that the next pieces take: a few matrices of their rows."""
+        return 32 * count(self.rows) ** 2
 
     def advanced(self) -> RefitRestarts:
         """With the next piece."""
@@ -176,7 +231,7 @@ class RefitLabels:
 
     expert: PastLabels | SinceChange
     Phi: Array
-    left = 0
+    left = growth = 0
 
     def closed(self, rows: Rows, Phi: Array) -> RefitLabels:
         """With all labels."""
@@ -206,23 +261,19 @@ class Refit:
     @classmethod
     def of(cls, inputs: Inputs, estimator: Any, block: Block, Phi: Array) -> Refit:
         """For rounds of one row each, read by these inputs, with labels Phi."""
-        inputs.append(inputs.part(block, max(0, block.n - _most(estimator, Phi)), block.n))
-        experts = [
-            RefitRegressions.of(e, block.rows, Phi) if isinstance(e, Ridges) else RefitLabels(e, Phi)
-            for e in estimator.mixture.experts
-        ]
-        return cls(inputs, estimator, block.rows, Phi, tuple(experts))
+        inputs.append(inputs.part(block, block.n - _kept(estimator, block.n, Phi), block.n))
+        return cls(inputs, estimator, block.rows, Phi, tuple(_part(e, block, Phi) for e in estimator.mixture.experts))
 
     def closed(self, block: Block, Phi: Array) -> Refit:
         """When all is done that can be without them: with the rows and labels that have come meanwhile, the last."""
         arrays = [self.rows, *(part.features for part in self.parts if isinstance(part, RefitRegressions))]
         new = copy.deepcopy(self, {id(one): one for one in arrays})  # with inputs of its own
         rows, Phi = joined(self.rows, block.rows), np.concatenate([fit_columns(self.Phi, Phi.shape[1]), Phi])
-        n, most = count(rows), _most(new.estimator, Phi)
+        n, restarts = count(rows), new.estimator.mixture.restarts
         new.inputs.append(block)
-        new.inputs.forget(new.inputs.n - min(n, most))
-        last = slice(max(0, n - most), n)
-        restarts = RefitRestarts(new.estimator.mixture.restarts, pick(rows, last), Phi[last], n)
+        new.inputs.forget(new.inputs.n - _kept(new.estimator, n, Phi))
+        last = slice(n - min(n, restarts.most_rows(Phi.shape[1]) or n), n)
+        restarts = RefitRestarts(restarts, pick(rows, last), Phi[last], n)
         parts = restarts, *(part.closed(rows, Phi) for part in new.parts)
         return replace(new, rows=rows, Phi=Phi, parts=parts, whole=True)
 
@@ -233,8 +284,8 @@ class Refit:
 
     @property
     def growth(self) -> int:
-        """About the memory that the next pieces take: a few matrices of the largest regression."""
-        return 64 * max(part.features.dim for part in self.parts if isinstance(part, RefitRegressions)) ** 2
+        """About the memory that the next pieces take: those of the largest part."""
+        return int(max(part.growth for part in self.parts))
 
     def advanced(self, share: float) -> Refit:
         """With so much of what is left done: at least a piece, and then those that this has room for."""
@@ -260,7 +311,7 @@ class Refit:
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""
         state.require_kind(self.inputs, Inputs, "the inputs")
-        kinds = RefitRestarts, RefitRegressions, RefitLabels
+        kinds = RefitRestarts, RefitRegressions, RefitKernelRegressions, RefitLabels
         state.require(all(isinstance(part, kinds) for part in self.parts), "parts of a refit")
 
 
@@ -273,6 +324,16 @@ def _placed(S: Array, rows: int, columns: int) -> Array:
     return whole
 
 
-def _most(estimator: Any, Phi: Array) -> int:
-    """How many rows the restarts have at most."""
-    return int(estimator.mixture.restarts.solvers[0].most_rows(Phi.shape[1]))
+def _part(expert: Any, block: Block, Phi: Array) -> Any:
+    """An expert that has seen nothing yet, with the rows that it is to know."""
+    if not isinstance(expert, Ridges):
+        return RefitLabels(expert, Phi)
+    if expert.features is None:
+        return RefitKernelRegressions(expert, block.rows, expert.targets(Phi))
+    return RefitRegressions.of(expert, block.rows, Phi)
+
+
+def _kept(estimator: Any, rows: int, Phi: Array) -> int:
+    """How many of the rows the inputs keep: all of them, or those of the restarts."""
+    restarts = estimator.mixture.restarts
+    return rows if restarts.window is None else min(rows, restarts.most_rows(Phi.shape[1]))

@@ -167,6 +167,10 @@ class KernelRestarts(Restarts):
         last: Array = compared.against(kernel)[:, self.inputs.n - self.solvers[0].rows :].T
         return last
 
+    def most_rows(self, targets: int) -> int | None:
+        """How many rows they have at most, with so many target coordinates; None is all."""
+        return self.solvers[0].most_rows(targets)
+
     def fitted(self, solvers: list[AllRestarts]) -> KernelRestarts:
         """The same restarts with solvers that have seen the rows of the inputs."""
         new = copy.copy(self)

@@ -149,6 +149,16 @@ class ExactSolver:
         self.round_of_row.append((self.rounds + places)[:, None])
         self.rounds += len(chunk.ends)
 
+    def fitted(self, K: Array, Phi: Array) -> ExactSolver:
+        """A solver with the same lam that has learned rounds of one row with the Gram matrix K and targets Phi."""
+        new, n = ExactSolver(self.lam), len(K)
+        try:
+            new.append(new.forecast_chunk(np.zeros((n, 0)), K, Phi, np.arange(1, n + 1)))
+        except LinAlgError:
+            for i in range(n):
+                new.update(new.forecast(K[i : i + 1, :i], K[i : i + 1, i : i + 1]), Phi[i : i + 1])
+        return new
+
     def label_weights(self, forecast: Forecast) -> Array:
         """beta (n, t): g_hat = beta Phi over all past rows."""
         R = forecast.R
