@@ -541,6 +541,7 @@ def mixture_with_experts(
     before=None,
     begin=0,
     since=None,
+    hopeless=(0.0, []),
 ):
     """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
@@ -559,6 +560,8 @@ def mixture_with_experts(
     since: (false alarms a round, [(Gram matrix, lam)]) of ridge regressions on the rows since the last change. They
         are born after a multiple of 24 rounds, with what the mixture has paid so far; before the first change they
         say what the mixture says.
+    hopeless: (h, groups of experts by name) that say what the mixture says, if at the first round of this run each of
+        them has less than e^-h of the weight of the best.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
@@ -609,7 +612,7 @@ def mixture_with_experts(
         for K, lam in since:
             rows = np.arange(lo if born is None else begins[born], lo)
             static.append(("since", -3.0, None if born is None else ridge(K, Phi, rows, np.arange(lo, hi), lam)))
-        group = [0 for _ in restarts] + [name for name, _, _ in static]
+        group = ["restarts" for _ in restarts] + [name for name, _, _ in static]
         by_kind = [experts(K, Phi, [begins[s] for s in alive], lo, hi, lam) for K, lam in kinds]
         found = [g for of_one in zip(*by_kind) for g in of_one]  # by restart, then kind
         found += [g for _, _, g in static]
@@ -619,6 +622,11 @@ def mixture_with_experts(
         total = [paid[s, i, :t].sum() for s, i in restarts] + [sum(r[v] for r in paid_by) for v in range(len(static))]
         speed = eta / np.mean(own) if scaled else eta
         logs = np.where(awake, np.array(prior) - speed * np.array(total), -np.inf)
+        if t == begin:
+            of_names = {names: [l for l, n in zip(logs, group) if n in names] for names in hopeless[1]}
+            sleeping = [n for names, those in of_names.items() if max(those) < max(logs) - hopeless[0] for n in names]
+        found = [None if name in sleeping else g for name, g in zip(group, found)]
+        logs = np.array([-np.inf if g is None else l for l, g in zip(logs, found)])
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
         weights.append(p[: len(restarts)].reshape(len(alive), len(kinds)))
         shares.append(p[len(restarts) :])
@@ -671,6 +679,7 @@ def ensemble(
     neighbours=True,
     piece=32,
     fitted=128,
+    hopeless=30.0,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
@@ -679,10 +688,11 @@ def ensemble(
     there are `exact`. early: the window of restarts before. exact: with scales of so many rows it is on features:
     restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
     which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
-    up to 4 exact rows. Where rounds are parts there are geometric restarts on a dictionary of the first kernel, an
-    eighth as large, which is not renewed, from the first round on; when there are `exact` all is learned again, once.
-    columns: the kernel is that of the columns of sparse rows, and is kept. sparse: rows of parts are sparse, and
-    there are regressions by column, as before there are scales. neighbours: with corrections.
+    up to 4 exact rows. Groups of experts that are hopeless sleep then, but for the last time. Where rounds are
+    parts there are geometric restarts on a dictionary of the first kernel, an eighth as large, which is not
+    renewed, from the first round on; when there are `exact` all is learned again, once. columns: the kernel is that
+    of the columns of sparse rows, and is kept. sparse: rows of parts are sparse, and there are regressions by
+    column, as before there are scales. neighbours: with corrections.
     """
     parts = settings.get("parts")
     final = exact if parts else 4 * exact
@@ -719,6 +729,8 @@ def ensemble(
             asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
         if not parts and taken[begin] >= min(exact, fitted):
             asked |= {"before": record, "begin": begin}
+            if len(kernels) == 4 and taken[begin] < 4 * exact and settings.get("ridges", Ks) is not None:
+                asked["hopeless"] = hopeless, [(2, "differences"), (3,), ("lags",), *[(0,)] * (taken[begin] >= exact)]
         if parts and not (columns and taken[begin] >= exact):
             few = max(1, budget // 8)
             Ks = [dictionary_grams(kernels[0], seen, ends[: last + 1], few, 10**9, draws)[-1], *Ks[1:]]

@@ -85,6 +85,33 @@ def test_units_of_many_rows_are_the_definition(chunks, monkeypatch):
     assert isinstance(learner._estimator, SelectedMixture)
 
 
+@pytest.mark.parametrize("exact", [64, 16], ids=["on kernels", "on features"])
+def test_hopeless_experts_sleep_until_others_are_made(exact, monkeypatch):
+    """From 8 or 16 rows on; those on all features for good do not."""
+    monkeypatch.setattr("oskaar.learners.ensemble.FITTED", 8)
+    monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
+    monkeypatch.setattr("oskaar.learners.refit.TAKEN", 4)
+    monkeypatch.setattr("oskaar.learners.mixture.HOPELESS", 0.5)
+    X, ys = stream(80 if exact == 16 else 44)
+    settings = {"exact": exact, "at_once": 4, "fitted": 8, "hopeless": 0.5, "piece": 4, "window": 20}
+    settings |= {"draws": uniforms(0, 0, len(X)), "budget": exact // 2}
+    G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, len(X) + 1)), judge(ys), **settings)
+    learner, asleep = Ensemble(LOSS, budget=exact // 2), set()
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), G[t], atol=1e-8)
+        each = learner._estimator.forecast_each(learner._inputs.parse(x), learner.space).G
+        np.testing.assert_allclose(learner._public(each), G[t], atol=1e-8)
+        learner.learn_one(x, y)
+        asleep |= {
+            learner._mixture.names[i] for i in learner._mixture.asleep if "since" not in learner._mixture.names[i]
+        }
+        if t % 9 == 0:
+            learner = oskaar.from_bytes(learner.to_bytes())
+    assert len(asleep) > 1
+    assert exact == 64 or all("since" in learner._mixture.names[i] for i in learner._mixture.asleep)
+    np.testing.assert_allclose(replay(Ensemble(LOSS, budget=exact // 2), X, ys).estimates, G, atol=1e-8)
+
+
 def test_a_certified_mixture_learns_all_rows_again(monkeypatch):
     """Its weights are what they would have been, as the bound on the surrogate loss asks."""
     monkeypatch.setattr("oskaar.learners.ensemble.FITTED", 4)

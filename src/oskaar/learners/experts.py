@@ -40,7 +40,7 @@ LAG_SCALE, LAGGED = 3.0, 32
 class Always:
     """What experts share that are there from the first round on."""
 
-    asleep, lives = False, 1
+    asleep, sleeps, lives = False, False, 1
 
     def begins(self, pending: Any, rounds: int, changes: int) -> bool:
         """Never anew."""
@@ -73,6 +73,7 @@ class Ridges(Always):
     by_lam: whether each lam is a group by itself.
     lags: so many labels before a round are features of it, where there is a map, which is full from the first row on;
         without differences.
+    sleeps: whether they may sleep while they are hopeless (`Mixture.fitted`).
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class Ridges(Always):
         renewal: int | None = None,
         by_lam: bool = False,
         lags: int = 0,
+        sleeps: bool = False,
     ) -> None:
         self.inputs, self.features, self.labels, self.lags = inputs, features, labels, lags
+        self.sleeps = sleeps
         self.kernel = kernel if features is None else 0
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
@@ -103,6 +106,8 @@ class Ridges(Always):
 
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingRidges:
         """One round, or several whose labels are known, each after the labels of those before it."""
+        if self.asleep:
+            return PendingRidges(np.zeros((len(self.names), compared.block.n, 0)), [], None, None, chunk=False)
         rows, after = self._rows(compared, self.last if labels is None else _before(self.last, labels.Phi))
         if labels is None:
             made = [solver.forecast(*rows) for solver in self.solvers]
@@ -112,7 +117,9 @@ class Ridges(Always):
         return PendingRidges(self._estimates(made, labels.Phi), made, after, labels.Phi, chunk=True)
 
     def each(self, compared: Compared, space: Space) -> Array:
-        """Rounds of one row each, all from the present state: (K, m, p)."""
+        """Rounds of one row each, all from the present state: (K, m, p); without coordinates while they sleep."""
+        if self.asleep:
+            return np.zeros((len(self.names), compared.block.n, 0))
         if self.features is None:
             rows: tuple[Array, ...] = compared.against(self.kernel), compared.diagonal(self.kernel)
         else:
@@ -128,6 +135,8 @@ class Ridges(Always):
 
     def commit(self, pending: PendingRidges) -> None:
         """Learn rounds that were observed."""
+        if self.asleep:
+            return
         assert pending.targets is not None
         targets = self.targets(pending.targets)
         for solver, forecast in zip(self.solvers, pending.forecasts, strict=True):
@@ -150,6 +159,12 @@ class Ridges(Always):
             new.last = followed(self.last, targets[:, :: 1 + new.differences])[-len(self.last) :]
         return new
 
+    def put_to_sleep(self) -> Ridges:
+        """The same regressions, which learn nothing and say nothing until others are made in their place."""
+        new = copy.copy(self)
+        new.asleep, new.solvers, new.features = True, [], None
+        return new
+
     def with_lags(self, Z: Array, before: Array) -> Array:
         """Features Z of rows, and the labels before each of them: the last ones that came before the last row."""
         if not self.lags:
@@ -161,7 +176,7 @@ class Ridges(Always):
     @property
     def room(self) -> int:
         """How many rows the next chunk may have: up to the next renewal."""
-        return UNLIMITED if self.renewal is None else self.renewal - self.rows
+        return UNLIMITED if self.renewal is None or self.asleep else self.renewal - self.rows
 
     def _renew(self, due: int) -> None:
         """Make room for recent inputs in a dictionary that is full."""
@@ -175,7 +190,7 @@ class Ridges(Always):
 
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
-        if self.features is None:
+        if self.features is None:  # nor is there a solver while they sleep
             return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
         full, dim = self.features.full and not self.lags, int(self.solvers[0].dim)
         D = dim if full else dim + (self.lags * LAGGED or rows)
@@ -192,6 +207,7 @@ class Ridges(Always):
         """Refuse regressions from a file that have not seen the rows there are."""
         state.require(self.inputs is inputs, "the regressions must have the learner's inputs")
         state.require(self.kernel in range(len(inputs.kernels)), "a kernel of the inputs")
+        state.require(type(self.asleep) is bool and type(self.sleeps) is bool, "asleep must be true or false")
         most = max(1, state.require_count(self.lags, "lags"))
         state.require(isinstance(self.last, np.ndarray) and self.last.shape[0] == most, "the last label is one row")
         for solver in self.solvers:

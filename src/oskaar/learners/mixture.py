@@ -39,6 +39,9 @@ from oskaar.solvers.chunks import target_of
 LEAST = 1e-12
 """The least mean loss that is distinguished from 0."""
 
+HOPELESS = 30.0
+"""The logarithm of how many times the weight of the best expert is that of one that may sleep."""
+
 AT_ONCE = 2**20
 """Numbers of the estimates of restarts that are held at once."""
 
@@ -312,11 +315,15 @@ class Mixture:
         return new
 
     def fitted(self, mixture: Mixture, rows: Rows, accounts: Carried) -> Mixture:
-        """A mixture whose experts have seen rounds with these rows, with the accounts of another."""
+        """A mixture whose experts have seen rounds with these rows, with the accounts of another.
+
+        Groups of experts that are hopeless by weight, and are not judged by Delta, sleep from here on.
+        """
         new = mixture.with_experts(mixture.restarts, mixture.experts, count(rows))
         here = {name: i for i, name in enumerate(accounts.names)}
         new.weights = self.weights.with_gains(accounts.weights, [here.get(name) for name in self.names])
         new.changes = accounts.changes
+        new.experts = new._without_hopeless()
         return new
 
     def continue_from(self, other: Mixture) -> None:
@@ -437,6 +444,18 @@ class Mixture:
         pending.weights = weights
         pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
         self.restarts.observe(pending.restarts, i, targets)
+
+    def _without_hopeless(self) -> list[Any]:
+        """The experts, of which groups that have hardly any weight sleep: until others are made in their place."""
+        restarts, experts = self.weights.logs(self.births, self.asleep)
+        least = max(restarts.max(), experts.max()) - HOPELESS
+        first, found = len(self.restarts.names), []
+        for expert in self.experts:
+            last = first + len(expert.names)
+            hopeless = expert.sleeps and experts[first:last].max() < least
+            found.append(expert.put_to_sleep() if hopeless else expert)
+            first = last
+        return found
 
     def _begin_anew(self, pending: PendingMixture) -> None:
         """Experts that begin anew after these rounds have gained nothing yet."""

@@ -1,9 +1,9 @@
 r"""A mixture that is made of many rows at once, and not of one after the other.
 
 `learners.relearning` learns all rounds again, and its weights are what they would have been. Where units are taken
-from many rows, or a mixture goes over from kernels to features, its experts stay the same but for units and for what a
-dictionary leaves out. So they alone learn the rows, and weights, shares and errors are carried over from the mixture
-before it when it takes over. Of the rows there is needed
+from many rows, or a mixture goes over from kernels to features, its experts stay the same but for units and for what
+a dictionary leaves out. So they alone learn the rows, and weights, shares and errors are carried over from the
+mixture before it when it takes over. Of the rows there is needed
 
     R^T R = lam I + Z^T Z,   Theta = R^-T Z^T Phi       of each regression, Z the features of all rows           (1)
     L L^T = lam I + K,       C = L^-1 Phi               of one with a kernel, K the Gram matrix of all rows      (2)

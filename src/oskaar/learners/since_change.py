@@ -59,6 +59,8 @@ class SinceChange:
         self.rounds = self.births = self.changes = 0
         self.ridges: Ridges | None = None
 
+    sleeps = False  # but for want of a change
+
     @property
     def asleep(self) -> bool:
         """Whether there was no change so far."""
