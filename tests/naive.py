@@ -679,7 +679,7 @@ def ensemble(
     neighbours=True,
     piece=32,
     fitted=128,
-    hopeless=30.0,
+    hopeless=20.0,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.

@@ -39,7 +39,7 @@ from oskaar.solvers.chunks import target_of
 LEAST = 1e-12
 """The least mean loss that is distinguished from 0."""
 
-HOPELESS = 30.0
+HOPELESS = 20.0
 """The logarithm of how many times the weight of the best expert is that of one that may sleep."""
 
 AT_ONCE = 2**20
