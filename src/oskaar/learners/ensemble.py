@@ -191,7 +191,7 @@ class Ensemble(OnlineLearner):
         super().__init__(loss, max_bytes, relearning, schema)
 
     def _assemble(self, reading: Reading) -> tuple[Inputs, Mixture | SelectedMixture | Corrected]:
-        kernels = reading.relevant
+        kernels = reading.kernels
         names, asked = tuple(kernels) or ("kernel",), [*kernels.values()] or [self.kernel]
         if self._own is not None:
             names, asked = names[:1], asked[:1]

@@ -471,7 +471,7 @@ class OnlineLearner(Confidence, Predictor):
             return Reading(before, targets=targets, rows=rows, columns=columns)
         reading = reading_of(kept.block(0, rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
-        if unchanged and not reading.kernels and rows < (self._relearning.others or self._relearning.last):
+        if unchanged and reading.encoded is None and rows < (self._relearning.others or self._relearning.last):
             return None
         return replace(reading, targets=targets, rows=rows, columns=columns)
 

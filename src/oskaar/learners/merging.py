@@ -197,7 +197,7 @@ def _fitted(learner: Any, block: Block) -> FeatureMap:
         block = learner._inputs.part(block, 0, block.n)
     else:
         block, reading = read_whole(learner._inputs, block)
-    if learner._unread is not None and reading.kernels:
+    if learner._unread is not None and reading.encoded is not None:
         map = Nystrom(reading.first, learner.budget, ridge=map.ridge)
     after: FeatureMap = map.seen(block.rows)[1]
     schema = None if block.schema is None or block.schema.bag else block.schema

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,16 @@ FIRST = 4
 
 @dataclass(frozen=True)
 class Reading:
-    """A schema, and the default kernels by name; none before there are units, and for rows that have none.
+    """A schema, and rows as numbers that default kernels have units of; None before there are units, and without.
 
-    features: as how many features the numbers of a row count; encoded: the rows as numbers.
+    features: as how many features the numbers of a row count.
     targets: makes phi of their labels.
     rows: how many rows it is of; columns: how many columns sparse rows have by then.
     """
 
     schema: Schema | None = None
-    kernels: dict[str, Kernel] = field(default_factory=dict)
-    features: int | None = None
     encoded: Rows = None
+    features: int | None = None
     targets: Callable[[], Array] | None = None
     rows: int = 0
     columns: int | None = None
@@ -38,22 +38,26 @@ class Reading:
     @property
     def first(self) -> Kernel | None:
         """The kernel of a learner that has one."""
-        return next(iter(self.kernels.values()), None)
+        return None if self.encoded is None else next(iter(self._kernels(None).values()))
 
     @property
     def mixed(self) -> bool:
         """Whether rows have numbers and text."""
         return isinstance(self.encoded, MixedRows)
 
-    @property
-    def relevant(self) -> dict[str, Kernel]:
-        """The default kernels, of which the rough one has learned from the labels how much each feature matters.
+    @cached_property
+    def kernels(self) -> dict[str, Kernel]:
+        """The default kernels by name, of which the rough one has learned from labels how much each feature matters.
 
-        Not with text beside the numbers: what text explains is mistaken for what numbers do.
+        Not with text beside the numbers: what text explains is mistaken for what numbers do. None without units.
         """
-        if not self.kernels or self.targets is None or self.mixed:
-            return self.kernels
-        return default_kernels(self.encoded, _fixed(self.schema), self.features, self.targets())
+        if self.encoded is None:
+            return {}
+        return self._kernels(None if self.targets is None or self.mixed else self.targets())
+
+    def _kernels(self, targets: Array | None) -> dict[str, Kernel]:
+        fixed: Any = None if self.schema is None else self.schema.fixed
+        return default_kernels(self.encoded, fixed, self.features, targets)
 
 
 def can_change(block: Block) -> bool:
@@ -72,12 +76,7 @@ def reading_of(block: Block, least: int = FIRST) -> Reading:
         rows = schema.encode(rows)
     if block.n < least or not isinstance(rows, (np.ndarray, MixedRows)):
         return Reading(schema)
-    features = None if schema is None else schema.features
-    return Reading(schema, default_kernels(rows, _fixed(schema), features), features, rows)
-
-
-def _fixed(schema: Schema | None) -> Any:
-    return None if schema is None else schema.fixed
+    return Reading(schema, rows, None if schema is None else schema.features)
 
 
 def read_whole(inputs: Inputs, block: Block) -> tuple[Block, Reading]:

@@ -210,7 +210,7 @@ class Relearning:
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = new._aim(underway, rounds.rows)
-        together = AT_A_TIME if underway.refit is None else AT_A_TIME // 2
+        together = AT_A_TIME if underway.refit is None else AT_A_TIME // 4
         if rounds.rows < underway.swap and aim - new._learned_rows(underway) < together:
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
