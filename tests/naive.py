@@ -450,7 +450,7 @@ def by_column(X, Phi, lo, hi, lam):
     return np.array(rows[lo:]) @ W
 
 
-def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
+def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None, steps=True):
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: ridge regressions with the kernels after the first, or with the only one. Else
@@ -459,6 +459,7 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
     the mean.
     lams: those of each kernel, or the same for all.
     columns: rows for regressions by column, where rounds are made of parts.
+    steps: whether differences are regressed.
     """
     past, now = np.arange(lo), np.arange(lo, hi)
     pairs = [(k, K, lam) for k, K in enumerate(Ks) for lam in (lams[k] if isinstance(lams[0], tuple) else lams)]
@@ -470,14 +471,14 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None):
     named = [(lam, "lam") if len(Ks) == 1 else k for k, _, lam in pairs]  # with one kernel each lam is a group
     found = [(k, name, ridge(K, Phi, past, now, lam)) for name, (k, K, lam) in zip(named, pairs)]
     stepped = min(2, len(Ks) - 1)  # the rough kernel, or the only one
-    steps = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == stepped]
+    moves = [ridge(K, Phi - before, past, now, lam) for k, K, lam in pairs if k == stepped and steps]
     found = [
         *((name, -1.0, g) for k, name, g in found if k <= stepped),
-        *(("differences", -3.0, before[now] + step) for step in steps),
+        *(("differences", -3.0, before[now] + move) for move in moves),
         *((name, -1.0, g) for k, name, g in found if k > stepped),
     ]
     if len(Ks) == 4:
-        padded = np.vstack([np.zeros((3, Phi.shape[1])), Phi])
+        padded = np.clip(np.vstack([np.zeros((3, Phi.shape[1])), Phi]), -30, 30)
         lags = np.hstack([padded[3 - i : len(padded) - i] for i in (1, 2, 3)])
         found += [("lags", -1.0, ridge(Ks[1] + 9 * lags @ lags.T, Phi, past, now, lam)) for lam in (0.03, 1.0)]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
@@ -542,6 +543,7 @@ def mixture_with_experts(
     begin=0,
     since=None,
     hopeless=(0.0, []),
+    steps=True,
 ):
     """SALAMI's mixture with experts that never restart, and a selection among groups of experts.
 
@@ -562,6 +564,7 @@ def mixture_with_experts(
         say what the mixture says.
     hopeless: (h, groups of experts by name) that say what the mixture says, if at the first round of this run each of
         them has less than e^-h of the weight of the best.
+    steps: whether differences of labels are regressed.
     A scaled rate is eta over the mean of 1 and the losses of the mixture so far.
     Returns the estimates and, for each round, the weights (restarts, kinds) and those of the experts.
     """
@@ -600,7 +603,7 @@ def mixture_with_experts(
         alive = [s for s in alive if lives is None or lives(s, t)]
         restarts = [(s, i) for s in alive for i in range(len(kinds))]
         of_round = ridges(t) if callable(ridges) else ridges
-        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts, by_columns)
+        static = [] if ridges is None else static_experts(of_round, Phi, lo, hi, ridge_lams, parts, by_columns, steps)
         alive_by.append(alive)
         if since and t and t % 24 == 0:
             of_restarts = [{s: paid[s, :, r].mean() for s in alive_by[r]} for r in range(t)]
@@ -680,19 +683,20 @@ def ensemble(
     piece=32,
     fitted=128,
     hopeless=20.0,
+    cosine=False,
     **settings,
 ):
     """Estimates and weights of every round, from a mixture that has learned all with the kernels of the moment.
 
-    kernel: one, in place of those in units of the rows. units: scales are taken up to so many rows, and then when
-    there are `exact`. early: the window of restarts before. exact: with scales of so many rows it is on features:
-    restarts on the last `window` rows, Nystrom dictionaries of `budget` inputs for all but the linear kernel, on
-    which all rows so far are projected; weights, shares and errors go on from those before. Features are taken anew
-    up to 4 exact rows. Groups of experts that are hopeless sleep then, but for the last time. Where rounds are
-    parts there are geometric restarts on a dictionary of the first kernel, an eighth as large, which is not
-    renewed, from the first round on; when there are `exact` all is learned again, once. columns: the kernel is that
-    of the columns of sparse rows, and is kept. sparse: rows of parts are sparse, and there are regressions by
-    column, as before there are scales. neighbours: with corrections.
+    kernel: one, in place of those in units of the rows; cosine: it is the default one of sparse rows. units: scales
+    are taken up to so many rows, and then when there are `exact`. early: the window of restarts before. exact: with
+    scales of so many rows it is on features: restarts on the last `window` rows, Nystrom dictionaries of `budget`
+    inputs for all but the linear kernel, on which all rows so far are projected; weights, shares and errors go on
+    from those before. Features are taken anew up to 4 exact rows. Groups of experts that are hopeless sleep then,
+    but for the last time. Where rounds are parts there are geometric restarts on a dictionary of the first kernel,
+    an eighth as large, which is not renewed, from the first round on; when there are `exact` all is learned again,
+    once. columns: the kernel is that of the columns of sparse rows, and is kept. sparse: rows of parts are sparse,
+    and there are regressions by column, as before there are scales. neighbours: with corrections.
     """
     parts = settings.get("parts")
     final = exact if parts else 4 * exact
@@ -706,6 +710,7 @@ def ensemble(
         kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
         Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
         asked = {"lams": (0.1,), "later": -4.0, "ridges": Ks, "window": early, **settings}
+        asked["steps"] = not alone or (kernel is not None and not cosine)
         lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,)]
         asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
         if not alone and not parts and settings.get("ridges", Ks) is not None:

@@ -385,7 +385,7 @@ def test_asking_changes_nothing(make):
 def test_sparse_rows_have_no_scales(rng):
     X, ys = rng.normal(size=(14, 3)), rng.integers(3, size=14).tolist()
     Phi, K = losses.ZeroOne(3).embed_many(ys), naive.gram(lambda x, y: naive.cosine(x, y) + 1, X, X)
-    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0}
+    asked = {"ridges": [K], "ridge_lams": (0.05, 0.5, 1.0, 2.0), "later": -4.0, "steps": False}
     G, _, _ = naive.mixture_with_experts([K], Phi, one_each(X), (0.1,), judge_of(losses.ZeroOne(3), ys), **asked)
     silent = Ensemble(losses.ZeroOne(3))
     np.testing.assert_allclose(replay(silent, csr_array(X), ys).estimates, G, atol=1e-8)
@@ -478,7 +478,8 @@ def test_changes_are_those_of_the_restarts(rng):
     paper = SALAMI(losses.ZeroOne(2), kernels.standardised_kernels(X[:128])[0], 0.1, false_alarms=0.01)
     for each in (ours, paper):
         each.partial_fit(X, ys)
-    np.testing.assert_allclose(ours.change_points(), paper.change_points(), atol=1e-7)  # and the evidence
+    np.testing.assert_array_equal(np.array(ours.change_points())[:, :2], np.array(paper.change_points())[:, :2])
+    np.testing.assert_allclose(ours.change_points(), paper.change_points(), rtol=0.02)  # evidence, in earlier units
     assert ours.change_points()
     np.testing.assert_array_equal(ours.restart_weights()[0], paper.restart_weights()[0])
     assert ours.restart_weights()[1].sum() == pytest.approx(1)

@@ -50,7 +50,7 @@ def in_turn(learner, xs, ys):
 MODES = {
     "numbers": (None, np.asarray, {}),
     "a kernel": (kernels.Gaussian(2.0) + 1.0, np.asarray, {"kernel": lambda x, y: naive.gaussian(x, y, 2.0) + 1}),
-    "sparse": (None, csr_array, {"kernel": lambda x, y: naive.cosine(x, y) + 1, "columns": True}),
+    "sparse": (None, csr_array, {"kernel": lambda x, y: naive.cosine(x, y) + 1, "columns": True, "cosine": True}),
     "objects": (kernels.Pairwise(naive.linear), lambda X: [tuple(x) for x in X], {"kernel": naive.linear}),
 }
 

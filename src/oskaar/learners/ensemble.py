@@ -80,7 +80,7 @@ COLUMN_LAMS = (0.01, 0.05, 0.3)
 """Of regressions by column, on sparse rows of parts."""
 
 DIFFERENCES = ("kernel", "rough")
-"""Kernels with which differences of labels are regressed too."""
+"""Kernels with which differences of labels are regressed too; not with the default one of sparse rows."""
 
 ETA = 0.5
 """The rate over the mean loss so far."""
@@ -317,7 +317,7 @@ class Ensemble(OnlineLearner):
                 lams[k],
                 name,
                 not parts,
-                name in DIFFERENCES,
+                name in DIFFERENCES and not (alone and self.kernel is None),
                 renewal,
                 by_lam=alone and not parts,
                 sleeps=wake and name in NOT_JUDGED,

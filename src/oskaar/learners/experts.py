@@ -33,8 +33,9 @@ from oskaar.solvers.kaar_features import FeatureSolver
 UNLIMITED = 2**31
 """Rows of a chunk, for experts that set no limit."""
 
-LAG_SCALE, LAGGED = 3.0, 32
-"""Labels among the features count so many times, and have at most so many coordinates, the first."""
+LAG_SCALE, LAGGED, LAG_LIMIT = 3.0, 32, 30.0
+"""Labels among the features count so many times; they have at most so many coordinates, the first, cut off at this
+size. Only where the range of labels is learned and has grown that much is there anything to cut off."""
 
 
 class Always:
@@ -95,8 +96,9 @@ class Ridges(Always):
         self.kernel = kernel if features is None else 0
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
-        kind: Any = ExactSolver if features is None else FeatureSolver
-        self.solvers: list[Any] = [kind(lam) for lam in lams]
+        self.solvers: list[Any] = [
+            ExactSolver(lam, averaged=False) if features is None else FeatureSolver(lam) for lam in lams
+        ]
         self.names = [f"ridge, {name}, lam {lam:g}" for lam in lams]
         self.groups = [f"{name}, lam {lam:g}" if by_lam else name for lam in lams]
         if self.differences:
@@ -169,7 +171,8 @@ class Ridges(Always):
         """Features Z of rows, and the labels before each of them: the last ones that came before the last row."""
         if not self.lags:
             return Z
-        before = LAG_SCALE * before[1 - len(Z) - self.lags :, :LAGGED]
+        before = before[1 - len(Z) - self.lags :, :LAGGED]
+        before = LAG_SCALE * np.minimum(np.maximum(before, -LAG_LIMIT), LAG_LIMIT)
         lagged = [before[self.lags - i : len(before) + 1 - i] for i in range(1, self.lags + 1)]
         return np.concatenate([Z, np.stack(lagged, axis=2).reshape(len(Z), -1)], axis=1)
 
@@ -191,7 +194,7 @@ class Ridges(Always):
     def growth(self, rows: int) -> int:
         """An upper bound of the memory that so many more rows take."""
         if self.features is None:  # nor is there a solver while they sleep
-            return sum(s.factor.growth(rows) + 16 * s.C.shape[1] * max(rows, s.factor.n // 2) for s in self.solvers)
+            return sum(int(solver.growth(rows)) for solver in self.solvers)
         full, dim = self.features.full and not self.lags, int(self.solvers[0].dim)
         D = dim if full else dim + (self.lags * LAGGED or rows)
         more = 8 * 3 * (D * D - dim * dim) + self.features.growth(rows)

@@ -80,8 +80,10 @@ class SubsetLoss(Loss):
         return self.at_least == self.at_most
 
     def check(self, y: Any) -> frozenset[Any]:
-        if type(y) is frozenset and self.names is None and set(map(type, y)) <= PLAIN:
-            return y  # as it comes out of a decoder, or of a check before
+        if type(y) is frozenset and (self.names is None or self.indexed):  # out of a decoder, or of a check before
+            kinds = set(map(type, y))
+            if kinds <= PLAIN and (self.names is None or (kinds <= {int} and self._in_range(y))):
+                return y
         if isinstance(y, AbstractSet):
             return frozenset(map(self._member, y))
         if isinstance(y, str) and self.separator is not None:
@@ -166,6 +168,9 @@ class SubsetLoss(Loss):
         if isinstance(item, (int, np.integer)) and 0 <= item < self.n_labels:
             return int(item)
         raise ValueError(f"unknown label {item!r}: labels are indices 0..{self.n_labels - 1}.")
+
+    def _in_range(self, y: frozenset[int]) -> bool:
+        return not y or (min(y) >= 0 and max(y) < self.n_labels)
 
     def _is_vector(self, y: Any) -> bool:
         """Whether y is to be read as a 0/1 vector; always, but for lists of names."""

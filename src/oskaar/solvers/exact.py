@@ -63,14 +63,16 @@ class Chunk:
 class ExactSolver:
     """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
 
+    averaged: whether E is kept, which `average` needs.
+
     >>> solver = ExactSolver(lam=1.0)
     >>> solver.update(solver.forecast(np.zeros((1, 0)), np.array([[1.0]])), np.array([[2.0]]))
     >>> solver.forecast(np.array([[1.0]]), np.array([[1.0]])).G     # (K + I)^-1 [2, 0], at x
     array([[0.66666667]])
     """
 
-    def __init__(self, lam: float, shifted: bool = False, panel: int = PANEL) -> None:
-        self.shifted = shifted
+    def __init__(self, lam: float, shifted: bool = False, panel: int = PANEL, averaged: bool = True) -> None:
+        self.shifted, self.averaged = shifted, averaged
         self.lam = 4 * lam if shifted else lam  # (5)
         self.factor = PanelCholesky(panel)
         self.C, self.E = Growing(0), Growing(0)
@@ -85,7 +87,8 @@ class ExactSolver:
 
     def growth(self, rows: int, full: bool = True) -> int:
         """The bytes that so many more rows take in the factor and in the targets, which grow by halves."""
-        return self.factor.growth(rows) + 16 * self.C.shape[1] * max(rows, self.factor.n // 2)
+        numbers = self.C.shape[1] + self.E.shape[1]
+        return self.factor.growth(rows) + 8 * numbers * max(rows, self.factor.n // 2)
 
     def forecast(self, B: Array, D: Array) -> Forecast:
         """The estimate for one round of n rows, B = k(x, X) (n, t), D = k(x, x) (n, n)."""
@@ -145,13 +148,14 @@ class ExactSolver:
             places = np.repeat(places, np.diff(chunk.ends, prepend=0))
         self.factor.append(chunk.W, chunk.R)
         self.C.append(chunk.C)
-        self.E.append(chunk.E)
+        if self.averaged:
+            self.E.append(chunk.E)
         self.round_of_row.append((self.rounds + places)[:, None])
         self.rounds += len(chunk.ends)
 
     def fitted(self, K: Array, Phi: Array) -> ExactSolver:
         """A solver with the same lam that has learned rounds of one row with the Gram matrix K and targets Phi."""
-        new, n = ExactSolver(self.lam), len(K)
+        new, n = ExactSolver(self.lam, averaged=self.averaged), len(K)
         try:
             new.append(new.forecast_chunk(np.zeros((n, 0)), K, Phi, np.arange(1, n + 1)))
         except LinAlgError:
@@ -277,8 +281,10 @@ class ExactSolver:
         """Refuse a state from a file that does not fit together."""
         require_kind(self.factor, PanelCholesky, "the factor")
         require_count(self.rounds, "rounds")
-        require_growing(self.factor.n, self.C, self.E, self.round_of_row)
-        require(self.C.shape == self.E.shape, "targets must fit")
+        require_growing(self.factor.n, self.C, self.round_of_row)
+        require(type(self.averaged) is bool, "averaged must be true or false")
+        require_growing(self.factor.n if self.averaged else 0, self.E)
+        require(self.E.shape[1] == (self.C.shape[1] if self.averaged else 0), "targets must fit")
         require_number(self.lam, "lam", above=0.0)
 
 
