@@ -86,14 +86,7 @@ class GramRows:
     @staticmethod
     def learned(recent: RecentRows, lam: float) -> ExactSolver:
         """A solver that has learned recent rows."""
-        solver, n = ExactSolver(lam), recent.n
-        try:
-            solver.append(solver.forecast_chunk(np.zeros((n, 0)), recent.K, recent.H, np.arange(1, n + 1)))
-        except LinAlgError:  # rounding: row by row
-            for i in range(n):
-                B, D = recent.K[i : i + 1, :i], recent.K[i : i + 1, i : i + 1]
-                solver.update(solver.forecast(B, D), recent.H[i : i + 1])
-        return solver
+        return ExactSolver(lam, averaged=False).fitted(recent.K, recent.H)
 
 
 @dataclass(frozen=True)
