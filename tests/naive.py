@@ -626,8 +626,8 @@ def mixture_with_experts(
         speed = eta / np.mean(own) if scaled else eta
         logs = np.where(awake, np.array(prior) - speed * np.array(total), -np.inf)
         if t == begin:
-            of_names = {names: [l for l, n in zip(logs, group) if n in names] for names in hopeless[1]}
-            sleeping = [n for names, those in of_names.items() if max(those) < max(logs) - hopeless[0] for n in names]
+            best = {name: max(l for l, n in zip(logs, group) if n == name) for name in hopeless[1]}
+            sleeping = [name for name, log in best.items() if log < max(logs) - hopeless[0]]
         found = [None if name in sleeping else g for name, g in zip(group, found)]
         logs = np.array([-np.inf if g is None else l for l, g in zip(logs, found)])
         p = np.exp(logs - max(logs)) / sum(np.exp(logs - max(logs)))
@@ -692,7 +692,7 @@ def ensemble(
     are taken up to so many rows, and then when there are `exact`. early: the window of restarts before. exact: with
     scales of so many rows it is on features: restarts on the last `window` rows, Nystrom dictionaries of `budget`
     inputs for all but the linear kernel, on which all rows so far are projected; weights, shares and errors go on
-    from those before. Features are taken anew up to 4 exact rows. Groups of experts that are hopeless sleep then,
+    from those before. Features are taken anew up to 4 exact rows. Autoregressions that are hopeless sleep then,
     but for the last time. Where rounds are parts there are geometric restarts on a dictionary of the first kernel,
     an eighth as large, which is not renewed, from the first round on; when there are `exact` all is learned again,
     once. columns: the kernel is that of the columns of sparse rows, and is kept. sparse: rows of parts are sparse,
@@ -735,7 +735,7 @@ def ensemble(
         if not parts and taken[begin] >= min(exact, fitted):
             asked |= {"before": record, "begin": begin}
             if len(kernels) == 4 and taken[begin] < 4 * exact and settings.get("ridges", Ks) is not None:
-                asked["hopeless"] = hopeless, [(2, "differences"), (3,), ("lags",), *[(0,)] * (taken[begin] >= exact)]
+                asked["hopeless"] = hopeless, ["lags"]
         if parts and not (columns and taken[begin] >= exact):
             few = max(1, budget // 8)
             Ks = [dictionary_grams(kernels[0], seen, ends[: last + 1], few, 10**9, draws)[-1], *Ks[1:]]

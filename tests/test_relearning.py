@@ -107,7 +107,7 @@ def test_hopeless_experts_sleep_until_others_are_made(exact, monkeypatch):
         }
         if t % 9 == 0:
             learner = oskaar.from_bytes(learner.to_bytes())
-    assert len(asleep) > 1
+    assert asleep == {"ridge, autoregression, lam 0.03", "ridge, autoregression, lam 1"}
     assert exact == 64 or all("since" in learner._mixture.names[i] for i in learner._mixture.asleep)
     np.testing.assert_allclose(replay(Ensemble(LOSS, budget=exact // 2), X, ys).estimates, G, atol=1e-8)
 

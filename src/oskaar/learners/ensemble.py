@@ -305,32 +305,23 @@ class Ensemble(OnlineLearner):
         linear = _linear(reading)
         if linear is not None and linear.dim <= MOST_COLUMNS:
             maps[1] = linear
-        parts, alone, wake = self.loss.parts, len(names) == 1, reading.rows < self._last
+        parts, alone = self.loss.parts, len(names) == 1
         if parts and alone and isinstance(maps[0], Nystrom):
             maps[0] = Nystrom(maps[0].kernel, self._budget, ridge=min(LAMS))
         lams = [list((LAMS_OF_PARTS if parts else RIDGE_LAMS).get(name, MORE_LAMS)) for name in names]
+        stepped = [name for name in DIFFERENCES if not (alone and self.kernel is None)]
         ridges: list[Any] = [
-            Ridges(
-                inputs,
-                k,
-                maps[k],
-                lams[k],
-                name,
-                not parts,
-                name in DIFFERENCES and not (alone and self.kernel is None),
-                renewal,
-                by_lam=alone and not parts,
-                sleeps=wake and name in NOT_JUDGED,
-            )
+            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in stepped, renewal, alone and not parts)
             for k, name in enumerate(names)
             if k or not (restarts.names or (parts and not alone))
         ]
         if parts:
             return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
         if linear is not None and linear.dim <= MOST_LAGGED:
-            name = "autoregression"
-            lams_of_it = list(RIDGE_LAMS[name])
-            ridges.append(Ridges(inputs, 1, linear, lams_of_it, name, True, False, lags=LAGS, sleeps=wake))
+            name, again = "autoregression", reading.rows < self._last  # experts are made anew, which wakes it
+            ridges.append(
+                Ridges(inputs, 1, linear, list(RIDGE_LAMS[name]), name, True, False, lags=LAGS, sleeps=again)
+            )
         return [*ridges, PastLabels()]
 
     def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:
