@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oskaar.arrays import Array, Growing, Rows
+from oskaar.rows import squared_norms
 
 Map = Callable[[Rows], Array]
 
 
 class Over(NamedTuple):
-    """A kernel over rows that stay: k(., rows), and k(x, x) of rows x, which are mapped once for both."""
+    """A kernel over rows that stay: k(., rows), and k(x, x) of rows x, which are mapped once for both.
 
-    values: Map
-    diag: Map
+    A number in place of a function is the same for all rows; None: not known.
+    """
+
+    values: Map | float | None
+    diag: Map | float | None
 
 
 class KeptRows:
@@ -35,11 +39,26 @@ class KeptRows:
     def __init__(self, view: Callable[[], Rows]) -> None:
         self._view = view
         self._mapped: dict[Hashable, MappedRows] = {}
+        self._refresh()
 
-    @property
-    def view(self) -> Rows:
-        """All rows."""
-        return self._view()
+    def _refresh(self) -> None:
+        self.view = self._view()
+        self._inner: tuple[Any, Any] = (None, None)
+        self._squares: tuple[Any, Any] = (None, None)
+
+    def inner(self, X: Array) -> Array:
+        """<x, y> for the rows y. The last are remembered: several kernels have a linear part."""
+        if X is not self._inner[0]:
+            self._inner = X, X @ self.view.T
+        products: Array = self._inner[1]
+        return products
+
+    def squares(self, X: Array) -> Array:
+        """|x|^2 of rows, remembered alike."""
+        if X is not self._squares[0]:
+            self._squares = X, squared_norms(X)
+        squares: Array = self._squares[1]
+        return squares
 
     def mapped(self, how: Hashable, by: Map) -> MappedRows:
         """The same rows, mapped; how: equal where `by` does the same."""
@@ -49,11 +68,13 @@ class KeptRows:
 
     def append(self, rows: Rows) -> None:
         """These rows were added."""
+        self._refresh()
         for inner in self._mapped.values():
             inner.append(inner.of(rows))
 
     def drop(self, rows: int) -> None:
         """So many of the oldest rows were dropped."""
+        self._refresh()
         for inner in self._mapped.values():
             inner.drop(rows)
 
@@ -72,6 +93,10 @@ class MappedRows(KeptRows):
         if X is not self._last[0]:
             self._last = X, self._by(X)
         return self._last[1]
+
+    def through(self, function: Map | float | None) -> Map | float | None:
+        """A function of mapped rows as one of the rows before; a number stays one."""
+        return (lambda X: function(self.of(X))) if callable(function) else function
 
     def append(self, rows: Rows) -> None:
         self._rows.append(rows)

@@ -12,6 +12,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
+from oskaar.kernels.kept import KeptRows, Over
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, is_sparse, sparse_inner, squared_norms, with_norms
 from oskaar.saved import saved
@@ -35,6 +36,9 @@ class Stationary(Kernel):
 
     def diag(self, X: Rows) -> Array:
         return np.ones(count(X))
+
+    def over(self, kept: KeptRows) -> Over:
+        return super().over(kept)._replace(diag=1.0)
 
 
 @saved("kernel/gaussian")
@@ -117,6 +121,9 @@ class Linear(Kernel):
 
     def diag(self, X: Rows) -> Array:
         return _squared_norms(X)
+
+    def over(self, kept: KeptRows) -> Over:
+        return Over(kept.inner, kept.squares)
 
 
 @saved("kernel/polynomial")

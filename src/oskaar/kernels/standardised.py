@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +45,7 @@ class Mapped(Kernel):
     def over(self, kept: KeptRows) -> Over:
         mapped = kept.mapped(self.mapping, self.mapped)
         inner = self.kernel.over(mapped)
-        return Over(lambda X: inner.values(mapped.of(X)), lambda X: inner.diag(mapped.of(X)))
+        return Over(mapped.through(inner.values), mapped.through(inner.diag))
 
     def diag(self, X: Rows) -> Array:
         return self.kernel.diag(self.mapped(X))
@@ -57,6 +59,14 @@ class Mapped(Kernel):
     def mapping(self) -> Hashable:
         """Equal for kernels that map rows alike."""
         return id(self)
+
+    @cached_property
+    @abstractmethod
+    def _numbers(self) -> tuple[Any, ...]:
+        """The parameters as arrays; not part of the state."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_numbers"}
 
     @abstractmethod
     def mapped(self, X: Rows) -> Array:
@@ -77,7 +87,7 @@ class Mapped(Kernel):
         """Dense rows of as many features as there are parameters."""
         rows = as_rows(X)
         dense: Array = rows if type(rows) is np.ndarray else rows.toarray()
-        if dense.shape[1] != self.width:
+        if dense.shape[1] != len(self._numbers[0]):
             raise ValueError(
                 f"rows must have {self.width} features, as {type(self).__name__} has, got {dense.shape[1]}."
             )
@@ -122,16 +132,20 @@ class Scaled(Mapped):
     def mapping(self) -> Hashable:
         return Scaled, self.centres, self.scales
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, ...]:
+        return np.array(self.centres), np.array(self.scales)
+
     def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        centres, scales = np.array(self.centres), np.array(self.scales)
         inner = self.kernel.against(self.mapped(Y))
-        return lambda X: inner(self._units(X, centres, scales))
+        return lambda X: inner(self._units(X))
 
     def mapped(self, X: Rows) -> Array:
         with np.errstate(over="ignore"):  # what is infinitely far is cut off too
-            return self._units(X, np.array(self.centres), np.array(self.scales))
+            return self._units(X)
 
-    def _units(self, X: Rows, centres: Array, scales: Array) -> Array:
+    def _units(self, X: Rows) -> Array:
+        centres, scales = self._numbers
         units: Array = self._matrix(X) - centres
         units /= scales
         np.maximum(units, -LIMIT, out=units)
@@ -165,6 +179,11 @@ class Within(Mapped):
     def width(self) -> int:
         return len(self.lows)
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, ...]:
+        return np.array(self.lows), np.array(self.highs)
+
     def mapped(self, X: Rows) -> Array:
-        cut: Array = np.minimum(np.maximum(self._matrix(X), np.array(self.lows)), np.array(self.highs))
+        lows, highs = self._numbers
+        cut: Array = np.minimum(np.maximum(self._matrix(X), lows), highs)
         return cut
