@@ -15,7 +15,7 @@ from oskaar.inputs.block import Block
 from oskaar.inputs.conversion import joined_rounds, length, matrix_of, not_numbers, one_row, require_real, sliceable
 from oskaar.inputs.named_rows import Framed, by_name, placed, without_sparse
 from oskaar.inputs.stores import DenseStore, DictStore, ObjectStore, SparseStore, Store, store_like
-from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.kernels import Kernel, as_kernel, diagonal, gram, gram_of_row
 from oskaar.kernels.kept import KeptRows, Over
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved
@@ -211,6 +211,14 @@ class Inputs:
             return np.zeros((block.n, 0))
         return gram(kernel, block.rows, self.store.rows_for(block), over.values)
 
+    def row_against(self, block: Block, which: int) -> tuple[Array, Array]:
+        """`against` and `corner` of one row."""
+        kernel, over = self._over(block, which)
+        if over.values is None or self.store is None or self.store.n == 0:
+            return self.against(block, which), self.corner(block, which)
+        K, d = gram_of_row(kernel, block.rows, self.store.rows_for(block), over)
+        return K, d[:, None]
+
     def _over(self, block: Block, which: int) -> tuple[Kernel, Over]:
         """One of the kernels; where it maps rows, each that is kept is mapped once."""
         known = self._overs.get(which)
@@ -401,7 +409,10 @@ class Compared:
     def against(self, which: int) -> Array:
         """k(block, X) by one of the kernels."""
         if which not in self._against:
-            self._against[which] = self.inputs.against(self.block, which)
+            if self.block.n == 1:
+                self._against[which], self._corner[which] = self.inputs.row_against(self.block, which)
+            else:
+                self._against[which] = self.inputs.against(self.block, which)
         return self._against[which]
 
     def corner(self, which: int) -> Array:

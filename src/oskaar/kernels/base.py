@@ -49,6 +49,10 @@ class Kernel(ABC):
         """k(., rows) of rows that stay while others come, each of which is mapped once."""
         return Over(lambda X: self(X, kept.view), self.diag)
 
+    def innermost(self, X: Rows) -> Rows:
+        """The rows that the kernel is on at last, where it maps them."""
+        return X
+
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _operand(other))
 
@@ -198,6 +202,16 @@ def diagonal(kernel: Kernel, X: Rows, diag: Any = None) -> Array:
             "check it with oskaar.checks.check_kernel."
         )
     return d
+
+
+def gram_of_row(kernel: Kernel, x: Rows, Y: Rows, over: Over) -> tuple[Array, Array]:
+    """`gram` (1, m) and `diagonal` (1,) of one row, by the kernel over Y."""
+    with np.errstate(all="ignore"):
+        K = np.asarray(over.values(x) if callable(over.values) else kernel(x, Y), dtype=float)
+        d = np.asarray(over.diag(x) if callable(over.diag) else [over.diag], dtype=float)
+        if K.shape == (1, count(Y)) and d.shape == (1,) and math.isfinite(K[0].dot(K[0])) and 0 <= d[0] < math.inf:
+            return K, d
+    return gram(kernel, x, Y, over.values), diagonal(kernel, x, over.diag)  # which say what is wrong
 
 
 def _checked(kernel: Kernel, K: Array, shape: tuple[int, ...], what: str) -> Array:

@@ -10,6 +10,9 @@ from oskaar.rows import squared_norms
 
 Map = Callable[[Rows], Array]
 
+_NOTHING: tuple[Any, Any] = (None, None)
+"""Rows and what was made of them: none yet."""
+
 
 class Over(NamedTuple):
     """A kernel over rows that stay: k(., rows), and k(x, x) of rows x, which are mapped once for both.
@@ -39,12 +42,12 @@ class KeptRows:
     def __init__(self, view: Callable[[], Rows]) -> None:
         self._view = view
         self._mapped: dict[Hashable, MappedRows] = {}
-        self._refresh()
+        self._inner = self._squares = _NOTHING
 
-    def _refresh(self) -> None:
-        self.view = self._view()
-        self._inner: tuple[Any, Any] = (None, None)
-        self._squares: tuple[Any, Any] = (None, None)
+    @property
+    def view(self) -> Rows:
+        """All rows."""
+        return self._view()
 
     def inner(self, X: Array) -> Array:
         """<x, y> for the rows y. The last are remembered: several kernels have a linear part."""
@@ -68,13 +71,13 @@ class KeptRows:
 
     def append(self, rows: Rows) -> None:
         """These rows were added."""
-        self._refresh()
+        self._inner = _NOTHING
         for inner in self._mapped.values():
             inner.append(inner.of(rows))
 
     def drop(self, rows: int) -> None:
         """So many of the oldest rows were dropped."""
-        self._refresh()
+        self._inner = _NOTHING
         for inner in self._mapped.values():
             inner.drop(rows)
 
@@ -84,15 +87,21 @@ class MappedRows(KeptRows):
 
     def __init__(self, by: Map, rows: Rows) -> None:
         first = by(rows)
-        self._by, self._rows, self._last = by, Growing(first.shape[1]), (rows[:0].copy(), first[:0].copy())
+        self._by, self._rows, self._last = by, Growing(first.shape[1]), _NOTHING
         self._rows.append(first)
         super().__init__(lambda: self._rows.view)
+
+    @property
+    def view(self) -> Rows:
+        """All rows, mapped."""
+        return self._rows.view
 
     def of(self, X: Array) -> Array:
         """Other rows, mapped. The last are remembered: a row is compared, compared with itself, and then kept."""
         if X is not self._last[0]:
             self._last = X, self._by(X)
-        return self._last[1]
+        mapped: Array = self._last[1]
+        return mapped
 
     def through(self, function: Map | float | None) -> Map | float | None:
         """A function of mapped rows as one of the rows before; a number stays one."""

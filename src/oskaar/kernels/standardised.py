@@ -73,15 +73,15 @@ class Mapped(Kernel):
         """The rows that the kernel is on."""
 
     def innermost(self, X: Rows) -> Array:
-        """The rows that the kernel is on at last, where it is on mapped rows itself.
+        """The rows that the kernel is on at last.
 
         >>> from oskaar.kernels import Linear
         >>> Within(Scaled(Linear(), (1.0,), (2.0,)), (0.0,), (9.0,)).innermost([[5.0], [99.0]])
         array([[2.],
                [4.]])
         """
-        rows = self.mapped(X)
-        return self.kernel.innermost(rows) if isinstance(self.kernel, Mapped) else rows
+        rows: Array = self.kernel.innermost(self.mapped(X))
+        return rows
 
     def _matrix(self, X: Rows) -> Array:
         """Dense rows of as many features as there are parameters."""

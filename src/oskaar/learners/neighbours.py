@@ -13,7 +13,7 @@ Equivalent to tests/naive.py::Nearest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ MEMORY, NUMBERS = 4096, 2**18
 """At most so many rows are remembered, and fewer where they would have more numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PendingNeighbours:
     """Rounds to come: features U, corrections (C, rows, p), and errors (rows, p) once labels are observed."""
 
@@ -75,7 +75,8 @@ class Neighbours:
 
     def observe(self, pending: PendingNeighbours, labels: Labels, errors: Array) -> PendingNeighbours:
         """The errors of a round."""
-        return replace(pending, errors=errors)
+        pending.errors = errors
+        return pending
 
     def forecast_chunk(self, block: Block, inner: Any, labels: Labels, errors: Array) -> PendingNeighbours:
         """Rows that come one after the other: neighbours may be among those before."""
@@ -126,7 +127,7 @@ def _of_nearest(distances: Array, errors: Array) -> Array:
     if not len(distances):
         return found
     most = min(int(NEAREST[-1]), len(distances))
-    near = np.flatnonzero(distances <= np.partition(distances, most - 1)[most - 1])
+    (near,) = (distances <= np.partition(distances, most - 1)[most - 1]).nonzero()
     near = near[np.lexsort((-near, distances[near]))][:most]
     sums = np.add.accumulate(errors[near], axis=0)
     found[:] = sums[np.minimum(NEAREST, most) - 1]

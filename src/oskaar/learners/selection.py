@@ -162,11 +162,13 @@ class SelectedMixture(Outer):
         if isinstance(pending, PendingCorrected):
             whole.append(pending.inner.G)
         p = max(self.loss.p if self.scored else 0, members.shape[2], *(G.shape[1] for G in whole))
-        found = [fit_columns(G, p) for G in whole]
-        found += [*weighted_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))]
+        groups = weighted_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))
+        found = np.concatenate([*(fit_columns(G, p)[None] for G in whole), groups])
+        if not self.scored:
+            return found
         places = [0, *range(len(whole), len(found))]
         scores: list[Any] = [self.loss.scored(found[places[i]]) for i in self.scored]
-        return np.stack([*found, *scores])
+        return np.concatenate([found, scores])
 
     def _within(self, logs: Array) -> Array:
         """The weights (groups, rounds, members) of the members of each group among themselves."""
@@ -200,6 +202,6 @@ def _shares(sums: Array, squares: Array, largest: Array) -> Array:
 
 def _softmax(logs: Array) -> Array:
     """Weights that add up to 1 in each row."""
-    weights: Array = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
+    weights: Array = np.exp(logs - np.maximum.reduce(logs, axis=-1, keepdims=True))
+    weights /= np.add.reduce(weights, axis=-1, keepdims=True)
     return weights

@@ -298,9 +298,9 @@ class Products:
         a[n] = lam + kxx
         np.multiply(qw, w, out=a[:n])
         np.subtract.accumulate(a[::-1], out=a[::-1])  # (2), at least lam for a positive semidefinite kernel
-        if not a[0] >= lam - SLACK * max(abs(kxx), lam):
-            raise ValueError(not_positive(kxx, float(a[0] - lam)))
-        if a[0] < lam:  # the oldest has the least
+        if not a[0] >= lam:  # the oldest has the least
+            if not a[0] >= lam - SLACK * max(abs(kxx), lam):
+                raise ValueError(not_positive(kxx, float(a[0] - lam)))
             np.maximum(a, lam, out=a)
         if not a[0] >= LEAST_SHARED * kxx:
             require_resolved(a[0], kxx, LEAST_SHARED)

@@ -34,6 +34,7 @@ from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_gro
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn, means, target_of
+from oskaar.solvers.pending_rows import round_of_row
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
@@ -140,13 +141,10 @@ class ExactSolver:
 
     def append(self, chunk: Chunk) -> None:
         """Learn the rounds of a chunk whose forecast was just made."""
-        places = np.arange(len(chunk.ends))
-        if len(chunk.C) != len(places):  # rounds of several rows
-            places = np.repeat(places, np.diff(chunk.ends, prepend=0))
         self.factor.append(chunk.W, chunk.R)
         self.C.append(chunk.C)
         self.E.append(chunk.E)
-        self.round_of_row.append((self.rounds + places)[:, None])
+        self.round_of_row.append(self.rounds + round_of_row(chunk.ends, len(chunk.C))[:, None])
         self.rounds += len(chunk.ends)
 
     def label_weights(self, forecast: Forecast) -> Array:
@@ -215,9 +213,10 @@ class ExactSolver:
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
         s = float(self.lam + kxx - w.dot(w))
-        if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
-            raise ValueError(not_positive(kxx, s - self.lam))
-        s = max(s, self.lam)
+        if not s >= self.lam:
+            if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
+                raise ValueError(not_positive(kxx, s - self.lam))
+            s = self.lam
         if not s >= LEAST * kxx:
             require_resolved(s, kxx)
         return s
