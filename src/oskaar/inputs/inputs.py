@@ -15,7 +15,8 @@ from oskaar.inputs.block import Block
 from oskaar.inputs.conversion import joined_rounds, length, matrix_of, not_numbers, one_row, require_real, sliceable
 from oskaar.inputs.named_rows import Framed, by_name, placed, without_sparse
 from oskaar.inputs.stores import DenseStore, DictStore, ObjectStore, SparseStore, Store, store_like
-from oskaar.kernels import Kernel, as_kernel, diagonal, gram, gram_of_row
+from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.kernels.base import gram_of_row
 from oskaar.kernels.kept import KeptRows, Over
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved

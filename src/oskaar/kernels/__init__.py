@@ -13,7 +13,7 @@ bound `kappa >= sup_x sqrt(k(x, x))`. Rows are dense, scipy sparse, or, for kern
 One's own is one small class with `__call__` and `diag` (see docs/extending.md), or any function.
 """
 
-from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram, gram_of_row
+from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
 from oskaar.kernels.defaults import default_kernel, default_kernels, nearness, standardised_kernels
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
 from oskaar.kernels.learned import Ranks, Relevance, relevance
@@ -46,7 +46,6 @@ __all__ = [
     "default_kernels",
     "diagonal",
     "gram",
-    "gram_of_row",
     "nearness",
     "relevance",
     "standardised_kernels",

@@ -520,5 +520,5 @@ def joined(estimates: list[Array], axis: int) -> Array:
     widths = {E.shape[-1] for E in estimates}
     if len(widths) > 1:
         p = max(widths)
-        estimates = [fit_columns(E, p) for E in estimates]
+        estimates = [E if E.shape[-1] == p else fit_columns(E, p) for E in estimates]
     return np.concatenate(estimates, axis=axis)

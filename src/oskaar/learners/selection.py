@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,7 @@ class SelectedMixture(Outer):
         if isinstance(pending, PendingCorrected):
             whole.append(pending.inner.G)
         p = max(self.loss.p if self.scored else 0, members.shape[2], *(G.shape[1] for G in whole))
-        groups = weighted_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))
+        groups = weighted_means(_softmax(np.array(pending.mixture.logs) + self._others), fit_columns(members, p))
         found = np.concatenate([*(fit_columns(G, p)[None] for G in whole), groups])
         if not self.scored:
             return found
@@ -170,12 +171,16 @@ class SelectedMixture(Outer):
         scores: list[Any] = [self.loss.scored(found[places[i]]) for i in self.scored]
         return np.concatenate([found, scores])
 
-    def _within(self, logs: Array) -> Array:
-        """The weights (groups, rounds, members) of the members of each group among themselves."""
-        others = np.full((len(self.groups), 1, logs.shape[1]), -np.inf)
+    @cached_property
+    def _others(self) -> Array:
+        """-inf for those that are not in a group, else 0: (groups, 1, members). Not part of the state."""
+        others = np.full((len(self.groups), 1, 1 + len(self.mixture.names)), -np.inf)
         for i, group in enumerate(self.groups):
             others[i, 0, group] = 0.0
-        return _softmax(logs + others)
+        return others
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_others"}
 
     def _losses(self, candidates: Array, labels: Labels) -> Array:
         """Delta (rounds, C) of the answer of each candidate."""

@@ -65,7 +65,10 @@ class Sums:
 
 def _weights(sums: list[Sums]) -> Array:
     """w of (1), (C, rounds, K), after each of some sums."""
-    S, rounds = np.array([one.products for one in sums]), np.array([one.rounds for one in sums])
+    if len(sums) == 1:
+        S, rounds = sums[0].products[None], sums[0].rounds[None]
+    else:
+        S, rounds = np.array([one.products for one in sums]), np.array([one.rounds for one in sums])
     A, b, K = S[..., 1:, 1:].copy(), S[..., 1:, :1], S.shape[-1] - 1
     diagonal = A.reshape(*A.shape[:2], -1)[..., :: K + 1]
     squares = np.add.reduce(diagonal, axis=2) / max(K, 1)

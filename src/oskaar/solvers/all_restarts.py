@@ -163,7 +163,8 @@ class AllRestarts:
             raise ValueError(
                 f"B must be ({self.rows}, m), a row for each row kept, and D (m, m); got {B.shape} and {D.shape}."
             )
-        if not len(ends) or ends[-1] != m or ends[0] < 1 or (ends[1:] <= ends[:-1]).any():
+        rising = len(ends) == 1 or (ends[1:] > ends[:-1]).all()
+        if not len(ends) or ends[-1] != m or ends[0] < 1 or not rising:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError(NOT_FINITE)

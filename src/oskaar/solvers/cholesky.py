@@ -76,7 +76,8 @@ class PanelCholesky:
             mine, here = slice(start - n, stop - n), slice(start - lo, stop - lo)
             old = min(lo, n)
             self.panels[i][here, :old] = W[mine, :old]
-            self.panels[i][here, old:lo] = R[mine, : lo - old]
+            if old < lo:
+                self.panels[i][here, old:lo] = R[mine, : lo - old]
             self.corners[i][here, : n - old] = W[mine, old:]
             self.corners[i][here, n - old : stop - lo] = R[mine, lo - old : stop - n]
             start = stop
