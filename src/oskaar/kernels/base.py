@@ -36,17 +36,13 @@ class Kernel(ABC):
     def diag(self, X: Rows) -> Array:
         """The n numbers k(x, x)."""
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        """k(., Y), with what depends on Y alone computed once: for many calls with the same Y, by `gram`."""
-        return lambda X: self(X, Y)
-
     @property
     def maps(self) -> bool:
         """Whether rows are mapped before they are compared, so that `over` saves work."""
         return False
 
     def over(self, kept: KeptRows) -> Over:
-        """k(., rows) of rows that stay while others come, each of which is mapped once."""
+        """k(., rows) of rows that stay while others may come, each of which is mapped once."""
         return Over(lambda X: self(X, kept.view), self.diag)
 
     def innermost(self, X: Rows) -> Rows:
@@ -108,17 +104,12 @@ class _Pair(Kernel):
     def maps(self) -> bool:
         return self.left.maps or self.right.maps
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        left, right = (k.value if isinstance(k, Constant) else k.against(Y) for k in (self.left, self.right))
-        joined = self._joined(left, right)
-        return joined if callable(joined) else super().against(Y)
-
     def over(self, kept: KeptRows) -> Over:
         left, right = self.left.over(kept), self.right.over(kept)
         return Over(self._joined(left.values, right.values), self._joined(left.diag, right.diag))
 
     def _joined(self, left: Any, right: Any) -> Any:
-        """From k(., Y) and k'(., Y), or the diagonals, to that of both; a number is the same for all rows."""
+        """From k(., rows) and k'(., rows), or the diagonals, to that of both; a number is the same for all rows."""
         both = self.both
         if callable(left):
             return (lambda X: both(left(X), right(X))) if callable(right) else lambda X: both(left(X), right)
@@ -172,8 +163,8 @@ class Product(_Pair):
         return self.left.diag(X) * self.right.diag(X)
 
 
-def gram(kernel: Kernel, X: Rows, Y: Rows, against: Any = None) -> Array:
-    """k(X, Y), refused where it is not (n, m) finite numbers; against: `kernel.against(Y)`, where it is known.
+def gram(kernel: Kernel, X: Rows, Y: Rows, values: Any = None) -> Array:
+    """k(X, Y), refused where it is not (n, m) finite numbers; values: those of `Over` over Y, where they are known.
 
     >>> from oskaar.kernels import Linear
     >>> gram(Linear(), np.array([[1e200]]), np.array([[1e200]]))                             # doctest: +ELLIPSIS
@@ -182,7 +173,7 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Any = None) -> Array:
     """
     shape = count(X), count(Y)
     with np.errstate(all="ignore"):  # what comes of it is checked
-        K = np.asarray(against(X) if callable(against) else kernel(X, Y), dtype=float)
+        K = np.asarray(values(X) if callable(values) else kernel(X, Y), dtype=float)
         if K.shape == shape and math.isfinite(K[0].dot(K[0]) if shape[0] == 1 else K.sum()):
             return K
     return _checked(kernel, K, shape, "a pair of inputs")

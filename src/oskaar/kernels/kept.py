@@ -50,17 +50,21 @@ class KeptRows:
         return self._view()
 
     def inner(self, X: Array) -> Array:
-        """<x, y> for the rows y. The last are remembered: several kernels have a linear part."""
-        if X is not self._inner[0]:
-            self._inner = X, X @ self.view.T
-        products: Array = self._inner[1]
-        return products
+        """<x, y> for the rows y; those of the last row are remembered: several kernels have a linear part."""
+        row, products = self._inner
+        if X is not row:
+            products = X @ self.view.T
+            self._inner = (X, products) if len(X) == 1 else _NOTHING
+        inner: Array = products
+        return inner
 
     def squares(self, X: Array) -> Array:
         """|x|^2 of rows, remembered alike."""
-        if X is not self._squares[0]:
-            self._squares = X, squared_norms(X)
-        squares: Array = self._squares[1]
+        rows, norms = self._squares
+        if X is not rows:
+            norms = squared_norms(X)
+            self._squares = X, norms
+        squares: Array = norms
         return squares
 
     def mapped(self, how: Hashable, by: Map) -> MappedRows:
@@ -98,9 +102,11 @@ class MappedRows(KeptRows):
 
     def of(self, X: Array) -> Array:
         """Other rows, mapped. The last are remembered: a row is compared, compared with itself, and then kept."""
-        if X is not self._last[0]:
-            self._last = X, self._by(X)
-        mapped: Array = self._last[1]
+        rows, last = self._last
+        if X is not rows:
+            last = self._by(X)
+            self._last = X, last
+        mapped: Array = last
         return mapped
 
     def through(self, function: Map | float | None) -> Map | float | None:

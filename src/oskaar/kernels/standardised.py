@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,10 +35,6 @@ class Mapped(Kernel):
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return self.kernel(self.mapped(X), self.mapped(Y))
-
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        inner = self.kernel.against(self.mapped(Y))
-        return lambda X: inner(self.mapped(X))
 
     maps = True
 
@@ -136,18 +132,11 @@ class Scaled(Mapped):
     def _numbers(self) -> tuple[Array, ...]:
         return np.array(self.centres), np.array(self.scales)
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        inner = self.kernel.against(self.mapped(Y))
-        return lambda X: inner(self._units(X))
-
     def mapped(self, X: Rows) -> Array:
-        with np.errstate(over="ignore"):  # what is infinitely far is cut off too
-            return self._units(X)
-
-    def _units(self, X: Rows) -> Array:
         centres, scales = self._numbers
-        units: Array = self._matrix(X) - centres
-        units /= scales
+        with np.errstate(over="ignore"):  # what is infinitely far is cut off too
+            units: Array = self._matrix(X) - centres
+            units /= scales
         np.maximum(units, -LIMIT, out=units)
         return np.minimum(units, LIMIT, out=units)
 
