@@ -106,12 +106,13 @@ def carried(values: Array, before: Any, now: Any) -> Array:
     """
     if before is now:
         return values
-    found = np.zeros((*values.shape[:-1], len(now)))
-    if not len(before) or not len(now):
+    m, n = len(before), len(now)
+    found = np.zeros((*values.shape[:-1], n))
+    if not m or not n:
         return found
-    later = before[0] <= now[0] and before[-1] <= now[-1]
-    if later and before[-1] - before[0] == len(before) - 1 and now[-1] - now[0] == len(now) - 1:  # no gaps
-        kept = values[..., now[0] - before[0] :]
+    first, last, start, end = before.item(0), before.item(-1), now.item(0), now.item(-1)
+    if first <= start and last <= end and last - first == m - 1 and end - start == n - 1:  # no gaps
+        kept = values[..., start - first :]
         found[..., : kept.shape[-1]] = kept
         return found
     place = np.searchsorted(now, before)
@@ -195,9 +196,9 @@ class Growing:
 
     def append(self, rows: NDArray[Any]) -> None:
         """Add rows, which may be wider than all before them."""
-        (n, p), width = self.shape, rows.shape[1]
-        m, q = n + rows.shape[0], max(p, width)
-        if m > len(self._buffer) or q > self._buffer.shape[1]:
+        (n, p), (more, width), (room, wide) = self.shape, rows.shape, self._buffer.shape
+        m, q = n + more, p if p > width else width
+        if m > room or q > wide:
             self._reserve(m, q)
         self._buffer[n:m, :width] = rows
         if width != p:

@@ -116,6 +116,8 @@ class StandardisedLinear(FeatureMap):
     """
 
     full = True
+    _last: tuple[Any, Any] = (None, None)
+    """Rows, and their features: several regressions ask for those of the same row. Not part of the state."""
 
     def __init__(self, units: kernels.Scaled, features: int | None = None) -> None:
         """features: d, where it is not the number of columns."""
@@ -127,8 +129,18 @@ class StandardisedLinear(FeatureMap):
         return len(self.units.scales) + 1
 
     def __call__(self, X: Rows) -> Array:
-        U = self.units.mapped(dense_part(X))
-        return np.concatenate([U / max(1, self.features) ** 0.5, np.ones((len(U), 1))], axis=1)
+        rows, Z = self._last
+        if X is not rows:
+            U = self.units.mapped(dense_part(X))
+            Z = np.ones((len(U), self.dim))
+            Z[:, :-1] = U / max(1, self.features) ** 0.5
+            Z.setflags(write=False)
+            self._last = X, Z
+        features: Array = Z
+        return features
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_last"}
 
 
 @saved("features/unit-columns")

@@ -24,6 +24,8 @@ import numpy as np
 from oskaar.arrays import Array, Rows, Sheet, uniforms
 from oskaar.features.base import FeatureMap
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.kernels.base import as_rows
+from oskaar.kernels.kept import KeptRows
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, joined, nbytes, pick, widened
 from oskaar.saved import saved
@@ -164,8 +166,10 @@ class Nystrom(FeatureMap):
     def _against(self, X: Rows) -> Array:
         """k(X, atoms); atoms that stay are prepared once."""
         assert self._chosen is not None
-        if self.full and type(X) is np.ndarray and type(self.atoms) is np.ndarray:
-            self._prepared = self._prepared or self._chosen.against(self.atoms)
+        if self.full and type(X) is type(self.atoms) is np.ndarray:
+            if self._prepared is None:
+                atoms = as_rows(self.atoms)
+                self._prepared = self._chosen.over(KeptRows(lambda: atoms)).values
             return gram(self._chosen, X, self.atoms, self._prepared)
         return gram(self._chosen, X, widened(self.atoms, X))
 

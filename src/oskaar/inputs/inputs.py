@@ -16,6 +16,7 @@ from oskaar.inputs.conversion import joined_rounds, length, matrix_of, not_numbe
 from oskaar.inputs.named_rows import Framed, by_name, placed, without_sparse
 from oskaar.inputs.stores import DenseStore, DictStore, ObjectStore, SparseStore, Store, store_like
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
+from oskaar.kernels.base import gram_of_row
 from oskaar.kernels.kept import KeptRows, Over
 from oskaar.rows import nbytes, pick, rows_between, widened
 from oskaar.saved import require, require_kind, saved
@@ -206,20 +207,30 @@ class Inputs:
 
     def against(self, block: Block, which: int = 0) -> Array:
         """k(block, X), a row for each row of the block, by one of the kernels."""
-        kernel = as_kernel(self.kernels[which], block.rows)
+        kernel, over = self._over(block, which)
         if self.store is None or self.store.n == 0:
             return np.zeros((block.n, 0))
-        over = self._over(kernel, which)
-        return gram(kernel, block.rows, self.store.rows_for(block), None if over is None else over.values)
+        return gram(kernel, block.rows, self.store.rows_for(block), over.values)
 
-    def _over(self, kernel: Kernel, which: int) -> Over | None:
-        """A kernel that maps each row that is kept once; None where nothing is mapped."""
+    def row_against(self, block: Block, which: int) -> tuple[Array, Array]:
+        """`against` and `corner` of one row."""
+        kernel, over = self._over(block, which)
+        if over.values is None or self.store is None or self.store.n == 0:
+            return self.against(block, which), self.corner(block, which)
+        K, d = gram_of_row(kernel, block.rows, self.store.rows_for(block), over)
+        return K, d[:, None]
+
+    def _over(self, block: Block, which: int) -> tuple[Kernel, Over]:
+        """One of the kernels; where it maps rows, each that is kept is mapped once."""
+        known = self._overs.get(which)
+        if known is not None and known[0] is self.kernels[which]:
+            return known
+        kernel = as_kernel(self.kernels[which], block.rows)
         if not kernel.maps or type(self.store) is not DenseStore:
-            return None
-        if which not in self._overs or self._overs[which][0] is not kernel:
-            self._kept = self._kept or KeptRows(partial(self.store.rows_for, Block(None, 0)))
-            self._overs = {**self._overs, which: (kernel, kernel.over(self._kept))}
-        return self._overs[which][1]
+            return kernel, Over(None, None)
+        self._kept = self._kept or KeptRows(partial(self.store.rows_for, Block(None, 0)))
+        self._overs = {**self._overs, which: (kernel, kernel.over(self._kept))}
+        return self._overs[which]
 
     def corner(self, block: Block, which: int = 0) -> Array:
         """k(block, block)."""
@@ -230,9 +241,8 @@ class Inputs:
 
     def diagonal(self, block: Block, which: int = 0) -> Array:
         """k(x, x) of each row."""
-        kernel = as_kernel(self.kernels[which], block.rows)
-        over = self._over(kernel, which)
-        return diagonal(kernel, block.rows, None if over is None else over.diag)
+        kernel, over = self._over(block, which)
+        return diagonal(kernel, block.rows, over.diag)
 
     def chosen(self, block: Block) -> list[Any]:
         """The kernels once these rows are kept: functions are tried with the first ones, which may fail."""
@@ -400,7 +410,10 @@ class Compared:
     def against(self, which: int) -> Array:
         """k(block, X) by one of the kernels."""
         if which not in self._against:
-            self._against[which] = self.inputs.against(self.block, which)
+            if self.block.n == 1:
+                self._against[which], self._corner[which] = self.inputs.row_against(self.block, which)
+            else:
+                self._against[which] = self.inputs.against(self.block, which)
         return self._against[which]
 
     def corner(self, which: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,18 +36,18 @@ class Kernel(ABC):
     def diag(self, X: Rows) -> Array:
         """The n numbers k(x, x)."""
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        """k(., Y), with what depends on Y alone computed once: for many calls with the same Y, by `gram`."""
-        return lambda X: self(X, Y)
-
     @property
     def maps(self) -> bool:
         """Whether rows are mapped before they are compared, so that `over` saves work."""
         return False
 
     def over(self, kept: KeptRows) -> Over:
-        """k(., rows) of rows that stay while others come, each of which is mapped once."""
+        """k(., rows) of rows that stay while others may come, each of which is mapped once."""
         return Over(lambda X: self(X, kept.view), self.diag)
+
+    def innermost(self, X: Rows) -> Rows:
+        """The rows that the kernel is on at last, where it maps them."""
+        return X
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _operand(other))
@@ -82,9 +83,15 @@ class Constant(Kernel):
     def diag(self, X: Rows) -> Array:
         return np.full(count(X), float(self.value))
 
+    def over(self, kept: KeptRows) -> Over:
+        return Over(float(self.value), float(self.value))
+
 
 class _Pair(Kernel):
     """Two kernels on the same rows."""
+
+    both: Callable[[Any, Any], Any]
+    """Of the values of the two."""
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left, self.right = left, right
@@ -97,16 +104,16 @@ class _Pair(Kernel):
     def maps(self) -> bool:
         return self.left.maps or self.right.maps
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        return self._joined(self.left.against(Y), self.right.against(Y))
-
     def over(self, kept: KeptRows) -> Over:
         left, right = self.left.over(kept), self.right.over(kept)
         return Over(self._joined(left.values, right.values), self._joined(left.diag, right.diag))
 
-    @abstractmethod
-    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
-        """From k(., Y) and k'(., Y), or the diagonals, to that of both."""
+    def _joined(self, left: Any, right: Any) -> Any:
+        """From k(., rows) and k'(., rows), or the diagonals, to that of both; a number is the same for all rows."""
+        both = self.both
+        if callable(left):
+            return (lambda X: both(left(X), right(X))) if callable(right) else lambda X: both(left(X), right)
+        return (lambda X: both(left, right(X))) if callable(right) else both(left, right)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.left!r}, {self.right!r})"
@@ -122,6 +129,8 @@ class _Pair(Kernel):
 class Sum(_Pair):
     """k + k'."""
 
+    both = staticmethod(operator.add)
+
     @property
     def kappa(self) -> float:
         return math.hypot(self.left.kappa, self.right.kappa)
@@ -131,12 +140,6 @@ class Sum(_Pair):
             return self.left(X, Y) + self.right.value
         return self.left(X, Y) + self.right(X, Y)
 
-    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
-        if isinstance(self.right, Constant):
-            value = self.right.value
-            return lambda X: left(X) + value
-        return lambda X: left(X) + right(X)
-
     def diag(self, X: Rows) -> Array:
         return self.left.diag(X) + self.right.diag(X)
 
@@ -144,6 +147,8 @@ class Sum(_Pair):
 @saved("kernel/product")
 class Product(_Pair):
     """k times k'."""
+
+    both = staticmethod(operator.mul)
 
     @property
     def kappa(self) -> float:
@@ -154,18 +159,12 @@ class Product(_Pair):
             return self.left.value * self.right(X, Y)
         return self.left(X, Y) * self.right(X, Y)
 
-    def _joined(self, left: Callable[[Rows], Array], right: Callable[[Rows], Array]) -> Callable[[Rows], Array]:
-        if isinstance(self.left, Constant):
-            value = self.left.value
-            return lambda X: value * right(X)
-        return lambda X: left(X) * right(X)
-
     def diag(self, X: Rows) -> Array:
         return self.left.diag(X) * self.right.diag(X)
 
 
-def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | None = None) -> Array:
-    """k(X, Y), refused where it is not (n, m) finite numbers; against: `kernel.against(Y)`, where it is known.
+def gram(kernel: Kernel, X: Rows, Y: Rows, values: Any = None) -> Array:
+    """k(X, Y), refused where it is not (n, m) finite numbers; values: those of `Over` over Y, where they are known.
 
     >>> from oskaar.kernels import Linear
     >>> gram(Linear(), np.array([[1e200]]), np.array([[1e200]]))                             # doctest: +ELLIPSIS
@@ -174,16 +173,17 @@ def gram(kernel: Kernel, X: Rows, Y: Rows, against: Callable[[Rows], Array] | No
     """
     shape = count(X), count(Y)
     with np.errstate(all="ignore"):  # what comes of it is checked
-        K = np.asarray(kernel(X, Y) if against is None else against(X), dtype=float)
+        K = np.asarray(values(X) if callable(values) else kernel(X, Y), dtype=float)
         if K.shape == shape and math.isfinite(K[0].dot(K[0]) if shape[0] == 1 else K.sum()):
             return K
     return _checked(kernel, K, shape, "a pair of inputs")
 
 
-def diagonal(kernel: Kernel, X: Rows, diag: Callable[[Rows], Array] | None = None) -> Array:
-    """k(x, x) of each row, refused where it is not n finite numbers >= 0; diag: `kernel.diag`, or as good."""
+def diagonal(kernel: Kernel, X: Rows, diag: Any = None) -> Array:
+    """k(x, x) of each row, refused where it is not n finite numbers >= 0; diag: `Over.diag`, where it is known."""
     with np.errstate(all="ignore"):
-        d = np.asarray((diag or kernel.diag)(X), dtype=float)
+        diag = kernel.diag if diag is None else diag
+        d = np.asarray(diag(X) if callable(diag) else np.full(count(X), diag), dtype=float)
     if d.shape == (1,) == (count(X),) and 0 <= d[0] < math.inf:  # few of NumPy's calls
         return d
     if not ((d >= 0) & (d < math.inf)).all() or d.shape != (count(X),):
@@ -193,6 +193,16 @@ def diagonal(kernel: Kernel, X: Rows, diag: Callable[[Rows], Array] | None = Non
             "check it with oskaar.checks.check_kernel."
         )
     return d
+
+
+def gram_of_row(kernel: Kernel, x: Rows, Y: Rows, over: Over) -> tuple[Array, Array]:
+    """`gram` (1, m) and `diagonal` (1,) of one row, by the kernel over Y."""
+    with np.errstate(all="ignore"):
+        K = np.asarray(over.values(x) if callable(over.values) else kernel(x, Y), dtype=float)
+        d = np.asarray(over.diag(x) if callable(over.diag) else [over.diag], dtype=float)
+        if K.shape == (1, count(Y)) and d.shape == (1,) and math.isfinite(K[0].dot(K[0])) and 0 <= d[0] < math.inf:
+            return K, d
+    return gram(kernel, x, Y, over.values), diagonal(kernel, x, over.diag)  # which say what is wrong
 
 
 def _checked(kernel: Kernel, K: Array, shape: tuple[int, ...], what: str) -> Array:

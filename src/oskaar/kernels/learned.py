@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +69,12 @@ class Relevance(Mapped):
     def width(self) -> int:
         return len(self.weights)
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, ...]:
+        return (np.array(self.weights),)
+
     def mapped(self, X: Rows) -> Array:
-        weighted: Array = self._matrix(X) * np.array(self.weights)
+        weighted: Array = self._matrix(X) * self._numbers[0]
         return weighted
 
 
@@ -137,16 +143,21 @@ class Ranks(Mapped):
         self._require_kernel()
         found = [_distribution(column) for column in np.asarray(rows, dtype=float).T]
         self.lows, self.highs = np.array([(values[0], values[-1]) for values, _ in found]).reshape(-1, 2).T
-        self.knots = np.concatenate([[], *(_places(v, v[0], v[-1]) + 2 * j for j, (v, _) in enumerate(found))])
+        self.knots = np.concatenate([[], *(_places(v) + 2 * j for j, (v, _) in enumerate(found))])
         self.heights = np.concatenate([[], *(heights for _, heights in found)])
 
     @property
     def width(self) -> int:
         return len(self.lows)
 
+    @cached_property
+    def _numbers(self) -> tuple[Any, ...]:
+        return self.lows, self.highs, *_span(self.lows, self.highs), 2 * np.arange(self.width)
+
     def mapped(self, X: Rows) -> Array:
-        rows = np.minimum(np.maximum(self._matrix(X), self.lows), self.highs)
-        places = _places(rows, self.lows, self.highs) + 2 * np.arange(self.width)
+        lows, highs, least, span, first = self._numbers
+        rows = np.minimum(np.maximum(self._matrix(X), lows), highs)
+        places = (rows / 2 - least) / span + first
         heights: Array = np.interp(places, self.knots, self.heights) if self.width else rows
         return math.sqrt(12) * (heights - 0.5)
 
@@ -159,7 +170,13 @@ def _distribution(column: Array) -> tuple[Array, Array]:
     return values[few], heights[few]
 
 
-def _places(values: Array, low: Array | float, high: Array | float) -> Array:
-    """Values between low and high as numbers from 0 to 1; 0 where both are the same."""
-    span = np.asarray(high) / 2 - np.asarray(low) / 2  # halves: nothing overflows
-    return (values / 2 - np.asarray(low) / 2) / np.where(span > 0, span, 1.0)
+def _span(low: Array, high: Array) -> tuple[Array, Array]:
+    """Half of low, and how far half of high is from it, or 1 where both are the same: halves do not overflow."""
+    span = high / 2 - low / 2
+    return low / 2, np.where(span > 0, span, 1.0)
+
+
+def _places(values: Array) -> Array:
+    """Values in order as numbers from 0 to 1."""
+    least, span = _span(values[0], values[-1])
+    return (values / 2 - least) / span

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel, as_rows
+from oskaar.kernels.kept import KeptRows, Over
 from oskaar.requirements import require_positive, require_whole
 from oskaar.rows import count, is_sparse, sparse_inner, squared_norms, with_norms
 from oskaar.saved import saved
@@ -36,6 +36,9 @@ class Stationary(Kernel):
     def diag(self, X: Rows) -> Array:
         return np.ones(count(X))
 
+    def over(self, kept: KeptRows) -> Over:
+        return super().over(kept)._replace(diag=1.0)
+
 
 @saved("kernel/gaussian")
 @dataclass(frozen=True)
@@ -49,9 +52,11 @@ class Gaussian(Stationary):
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return self._of(_squared_distances(X, Y))
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        distances = _squared_distances_to(Y)
-        return lambda X: self._of(distances(X))
+    def over(self, kept: KeptRows) -> Over:
+        if type(kept.view) is not np.ndarray or kept.view.shape[1] > _CDIST_WIDTH:
+            return super().over(kept)
+        cdist = _cdist()
+        return Over(lambda X: self._of(cdist(X, kept.view, "sqeuclidean")), 1.0)
 
     def _of(self, D: Array) -> Array:
         D *= -0.5 / self.lengthscale**2
@@ -117,6 +122,9 @@ class Linear(Kernel):
 
     def diag(self, X: Rows) -> Array:
         return _squared_norms(X)
+
+    def over(self, kept: KeptRows) -> Over:
+        return Over(kept.inner, kept.squares)
 
 
 @saved("kernel/polynomial")
@@ -206,14 +214,6 @@ def _squared_distances(X: Rows, Y: Rows, exact: bool = False) -> Array:
     D += y2
     D[2e-15 * (x2[:, None] + y2) > D] = 0.0  # equal rows are at distance 0, whatever the rounding
     return D
-
-
-def _squared_distances_to(Y: Rows) -> Callable[[Rows], Array]:
-    """`_squared_distances` to rows that stay, for many calls with few rows."""
-    if not (type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype == np.float64 and Y.shape[1] <= _CDIST_WIDTH):
-        return lambda X: _squared_distances(X, Y)
-    cdist = _cdist()
-    return lambda X: cdist(X, Y, "sqeuclidean") if type(X) is np.ndarray else _squared_distances(X, Y)
 
 
 @cache

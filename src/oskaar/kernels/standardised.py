@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,16 +36,12 @@ class Mapped(Kernel):
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return self.kernel(self.mapped(X), self.mapped(Y))
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        inner = self.kernel.against(self.mapped(Y))
-        return lambda X: inner(self.mapped(X))
-
     maps = True
 
     def over(self, kept: KeptRows) -> Over:
         mapped = kept.mapped(self.mapping, self.mapped)
         inner = self.kernel.over(mapped)
-        return Over(lambda X: inner.values(mapped.of(X)), lambda X: inner.diag(mapped.of(X)))
+        return Over(mapped.through(inner.values), mapped.through(inner.diag))
 
     def diag(self, X: Rows) -> Array:
         return self.kernel.diag(self.mapped(X))
@@ -58,26 +56,34 @@ class Mapped(Kernel):
         """Equal for kernels that map rows alike."""
         return id(self)
 
+    @cached_property
+    @abstractmethod
+    def _numbers(self) -> tuple[Any, ...]:
+        """The parameters as arrays; not part of the state."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_numbers"}
+
     @abstractmethod
     def mapped(self, X: Rows) -> Array:
         """The rows that the kernel is on."""
 
     def innermost(self, X: Rows) -> Array:
-        """The rows that the kernel is on at last, where it is on mapped rows itself.
+        """The rows that the kernel is on at last.
 
         >>> from oskaar.kernels import Linear
         >>> Within(Scaled(Linear(), (1.0,), (2.0,)), (0.0,), (9.0,)).innermost([[5.0], [99.0]])
         array([[2.],
                [4.]])
         """
-        rows = self.mapped(X)
-        return self.kernel.innermost(rows) if isinstance(self.kernel, Mapped) else rows
+        rows: Array = self.kernel.innermost(self.mapped(X))
+        return rows
 
     def _matrix(self, X: Rows) -> Array:
         """Dense rows of as many features as there are parameters."""
         rows = as_rows(X)
         dense: Array = rows if type(rows) is np.ndarray else rows.toarray()
-        if dense.shape[1] != self.width:
+        if dense.shape[1] != len(self._numbers[0]):
             raise ValueError(
                 f"rows must have {self.width} features, as {type(self).__name__} has, got {dense.shape[1]}."
             )
@@ -122,18 +128,15 @@ class Scaled(Mapped):
     def mapping(self) -> Hashable:
         return Scaled, self.centres, self.scales
 
-    def against(self, Y: Rows) -> Callable[[Rows], Array]:
-        centres, scales = np.array(self.centres), np.array(self.scales)
-        inner = self.kernel.against(self.mapped(Y))
-        return lambda X: inner(self._units(X, centres, scales))
+    @cached_property
+    def _numbers(self) -> tuple[Array, ...]:
+        return np.array(self.centres), np.array(self.scales)
 
     def mapped(self, X: Rows) -> Array:
+        centres, scales = self._numbers
         with np.errstate(over="ignore"):  # what is infinitely far is cut off too
-            return self._units(X, np.array(self.centres), np.array(self.scales))
-
-    def _units(self, X: Rows, centres: Array, scales: Array) -> Array:
-        units: Array = self._matrix(X) - centres
-        units /= scales
+            units: Array = self._matrix(X) - centres
+            units /= scales
         np.maximum(units, -LIMIT, out=units)
         return np.minimum(units, LIMIT, out=units)
 
@@ -165,6 +168,11 @@ class Within(Mapped):
     def width(self) -> int:
         return len(self.lows)
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, ...]:
+        return np.array(self.lows), np.array(self.highs)
+
     def mapped(self, X: Rows) -> Array:
-        cut: Array = np.minimum(np.maximum(self._matrix(X), np.array(self.lows)), np.array(self.highs))
+        lows, highs = self._numbers
+        cut: Array = np.minimum(np.maximum(self._matrix(X), lows), highs)
         return cut

@@ -99,11 +99,11 @@ class ChangeDetector:
     def after(self, rounds: int, restarts: NDArray[np.int64], losses: Array) -> ChangeDetector:
         """When so many rounds are over, and kinds of experts by restarts (J, S), oldest first, had these losses."""
         now, paid = rounds - 1, _mean(list(losses))
-        reference = int(np.searchsorted(restarts, self.start)) % len(restarts)
+        reference = int(restarts.searchsorted(self.start)) % len(restarts)
         gains = carried(self.gains, self.restarts, restarts) + (paid[reference] - paid)
         if now - restarts[reference] < YOUNGEST:
             return self._with(self.blocks, self.open, self.inside, restarts, gains)
-        young = paid[np.searchsorted(restarts, now - AGES, side="right") - 1]
+        young = paid[restarts.searchsorted(now - AGES, side="right") - 1]
         total, inside = self.open + float(paid[reference] - _mean(young.tolist())), self.inside + 1  # (1)
         if inside < BLOCK:
             return self._with(self.blocks, total, inside, restarts, gains)

@@ -109,7 +109,7 @@ class Ridges(Always):
     def forecast(self, compared: Compared, space: Space, labels: Labels | None) -> PendingRidges:
         """One round, or several whose labels are known, each after the labels of those before it."""
         if self.asleep:
-            return PendingRidges(np.zeros((len(self.names), compared.block.n, 0)), [], None, None, chunk=False)
+            return PendingRidges(self.each(compared, space), [], None, None, chunk=False)
         rows, after = self._rows(compared, self.last if labels is None else _before(self.last, labels.Phi))
         if labels is None:
             made = [solver.forecast(*rows) for solver in self.solvers]
@@ -119,9 +119,9 @@ class Ridges(Always):
         return PendingRidges(self._estimates(made, labels.Phi), made, after, labels.Phi, chunk=True)
 
     def each(self, compared: Compared, space: Space) -> Array:
-        """Rounds of one row each, all from the present state: (K, m, p); without coordinates while they sleep."""
+        """Rounds of one row each, all from the present state: (K, m, p); 0 while they sleep."""
         if self.asleep:
-            return np.zeros((len(self.names), compared.block.n, 0))
+            return np.zeros((len(self.names), compared.block.n, space.p))
         if self.features is None:
             rows: tuple[Array, ...] = compared.against(self.kernel), compared.diagonal(self.kernel)
         else:

@@ -46,6 +46,8 @@ class Labels:
 
     def targets(self, i: int) -> Array:
         """phi (n, p) of round i, in the coordinates known after it."""
+        if len(self.ys) == 1:
+            return self.Phi
         (lo, hi), p = self.rows[i], self.spaces[i + 1].p
         return self.Phi[lo:hi] if p == self.Phi.shape[1] else np.ascontiguousarray(self.Phi[lo:hi, :p])
 
@@ -69,7 +71,8 @@ class Labels:
         if len(self.ys) == 1:
             space = self.spaces[0]
             answers = space.decode_many(without_rounding(fit_columns(candidates[:, 0], space.p)))
-            return self.losses_of_each([[z] for z in answers])
+            judged, places = _different(answers)
+            return self.loss.loss_many(judged, self.ys * len(judged))[None, places]
         found: list[list[Any]] = [[] for _ in candidates]
         for space, first, stop, end in together(self.spaces[:-1]):
             G = fit_columns(candidates[:, first:end], space.p).reshape(len(found) * (end - first), space.p)

@@ -547,4 +547,4 @@ def _refuse_numbers(
 
 
 def _total(values: Array) -> float:
-    return float(values[0]) if len(values) == 1 else float(values.sum())
+    return float(values.item() if values.size == 1 else values.sum())

@@ -184,10 +184,7 @@ class PendingMixture:
     @cached_property
     def members(self) -> Array:
         """The estimates (1 + K, rows, p) of all restarts together and of each expert, when all rounds are mixed."""
-        p = max(G.shape[-1] for G in (*self.means, *self.each))
-        restarts = np.concatenate([fit_columns(G, p) for G in self.means])
-        experts = np.concatenate([fit_columns(E, p) for E in self.each], axis=1)
-        return np.concatenate([restarts[None], experts])
+        return joined([joined(self.means, 0)[None], joined(self.each, 1)], 0)
 
 
 @saved("estimator/mixture")
@@ -439,9 +436,8 @@ class Mixture:
         else:
             targets = basis.coordinates(Phi)
             losses = _loss(restarts, targets, basis)
-        own = float(space.squared_norms(Phi - G).sum()) / len(Phi)
-        weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
-        pending.weights = weights
+        own = float(_loss(G, Phi, space))
+        pending.weights = pending.weights.after(pending.births, losses, _loss(experts, Phi, space), own)  # line 6
         pending.changes = pending.changes.after(self.rounds + i + 1, pending.births, losses)
         self.restarts.observe(pending.restarts, i, targets)
 
@@ -459,12 +455,11 @@ class Mixture:
 
     def _begin_anew(self, pending: PendingMixture) -> None:
         """Experts that begin anew after these rounds have gained nothing yet."""
-        rounds, first = self.rounds + len(pending.rows), len(self.restarts.names)
-        for expert, one in zip(self.experts, pending.experts, strict=True):
-            last = first + len(expert.names)
-            if expert.begins(one, rounds, len(pending.changes.found)):
-                pending.weights = pending.weights.born(range(first, last))
-            first = last
+        rounds, changes = self.rounds + len(pending.rows), len(pending.changes.found)
+        for i, (expert, one) in enumerate(zip(self.experts, pending.experts, strict=True)):
+            if expert.begins(one, rounds, changes):
+                first = sum(len(group.names) for group in (self.restarts, *self.experts[:i]))
+                pending.weights = pending.weights.born(range(first, first + len(expert.names)))
 
     def _charged(self, E: Array, G: Array) -> Array:
         """What an expert is charged for: its estimate, or, in Algorithm 3, half way to the mixture's."""
@@ -476,7 +471,7 @@ class Mixture:
             return E
         E = fit_columns(E, space.p)
         squares = space.squared_norms(E)
-        if squares.max() <= 1.0:
+        if np.maximum.reduce(squares, axis=None) <= 1.0:
             return E
         inside: Array = E / np.sqrt(np.maximum(squares, 1.0))[..., None]
         return inside
@@ -507,9 +502,9 @@ def softmax(logs: Array) -> tuple[Array, float]:
     >>> softmax(np.log([1.0, 3.0]))[0]
     array([0.25, 0.75])
     """
-    top = logs.max()
+    top = np.maximum.reduce(logs, axis=None)
     weights = np.exp(logs - top)
-    mass = weights.sum()
+    mass = np.add.reduce(weights, axis=None)
     normalised: Array = weights / mass
     return normalised, float(top + np.log(mass))
 
@@ -533,6 +528,16 @@ def _loss(E: Array, Phi: Array, space: Space) -> Array:
 
 
 def _stacked(estimates: list[Array], rows: int) -> Array:
-    """(K, rows, p) of several groups, which may know of different numbers of coordinates."""
-    p = max((E.shape[2] for E in estimates), default=0)
-    return np.concatenate([fit_columns(E, p) for E in estimates]) if estimates else np.zeros((0, rows, 0))
+    """(K, rows, p) of several groups."""
+    return joined(estimates, 0) if estimates else np.zeros((0, rows, 0))
+
+
+def joined(estimates: list[Array], axis: int) -> Array:
+    """Estimates (..., p) beside each other, which may know of different numbers of coordinates."""
+    if len(estimates) == 1:
+        return estimates[0]
+    widths = {E.shape[-1] for E in estimates}
+    if len(widths) > 1:
+        p = max(widths)
+        estimates = [E if E.shape[-1] == p else fit_columns(E, p) for E in estimates]
+    return np.concatenate(estimates, axis=axis)

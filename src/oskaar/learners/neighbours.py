@@ -13,7 +13,7 @@ Equivalent to tests/naive.py::Nearest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,13 @@ from oskaar.saved import saved
 NEAREST, ADDED = np.array([1, 3, 10, 30]), np.array([3, 3, 10, 30])
 """k and r_k of (1)."""
 
+_DIVISORS = (NEAREST + ADDED)[:, None]
+
 MEMORY, NUMBERS = 4096, 2**18
 """At most so many rows are remembered, and fewer where they would have more numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PendingNeighbours:
     """Rounds to come: features U, corrections (C, rows, p), and errors (rows, p) once labels are observed."""
 
@@ -75,7 +77,8 @@ class Neighbours:
 
     def observe(self, pending: PendingNeighbours, labels: Labels, errors: Array) -> PendingNeighbours:
         """The errors of a round."""
-        return replace(pending, errors=errors)
+        pending.errors = errors
+        return pending
 
     def forecast_chunk(self, block: Block, inner: Any, labels: Labels, errors: Array) -> PendingNeighbours:
         """Rows that come one after the other: neighbours may be among those before."""
@@ -122,13 +125,11 @@ class Neighbours:
 
 def _of_nearest(distances: Array, errors: Array) -> Array:
     """(1) for each k, (C, p). Sums go from the nearest on: rounding of one coordinate does not depend on others."""
-    found = np.zeros((len(NEAREST), errors.shape[1]))
     if not len(distances):
-        return found
+        return np.zeros((len(NEAREST), errors.shape[1]))
     most = min(int(NEAREST[-1]), len(distances))
-    near = np.flatnonzero(distances <= np.partition(distances, most - 1)[most - 1])
+    (near,) = (distances <= np.partition(distances, most - 1)[most - 1]).nonzero()
     near = near[np.lexsort((-near, distances[near]))][:most]
-    sums = np.add.accumulate(errors[near], axis=0)
-    found[:] = sums[np.minimum(NEAREST, most) - 1]
-    found /= (NEAREST + ADDED)[:, None]
-    return found
+    corrections: Array = np.add.accumulate(errors[near], axis=0)[np.minimum(NEAREST, most) - 1]
+    corrections /= _DIVISORS
+    return corrections

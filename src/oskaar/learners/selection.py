@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -162,18 +163,24 @@ class SelectedMixture(Outer):
         if isinstance(pending, PendingCorrected):
             whole.append(pending.inner.G)
         p = max(self.loss.p if self.scored else 0, members.shape[2], *(G.shape[1] for G in whole))
-        found = [fit_columns(G, p) for G in whole]
-        found += [*weighted_means(self._within(np.array(pending.mixture.logs)), fit_columns(members, p))]
+        groups = weighted_means(_softmax(np.array(pending.mixture.logs) + self._others), fit_columns(members, p))
+        found = np.concatenate([*(fit_columns(G, p)[None] for G in whole), groups])
+        if not self.scored:
+            return found
         places = [0, *range(len(whole), len(found))]
         scores: list[Any] = [self.loss.scored(found[places[i]]) for i in self.scored]
-        return np.stack([*found, *scores])
+        return np.concatenate([found, scores])
 
-    def _within(self, logs: Array) -> Array:
-        """The weights (groups, rounds, members) of the members of each group among themselves."""
-        others = np.full((len(self.groups), 1, logs.shape[1]), -np.inf)
+    @cached_property
+    def _others(self) -> Array:
+        """-inf for those that are not in a group, else 0: (groups, 1, members). Not part of the state."""
+        others = np.full((len(self.groups), 1, 1 + len(self.mixture.names)), -np.inf)
         for i, group in enumerate(self.groups):
             others[i, 0, group] = 0.0
-        return _softmax(logs + others)
+        return others
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_others"}
 
     def _losses(self, candidates: Array, labels: Labels) -> Array:
         """Delta (rounds, C) of the answer of each candidate."""
@@ -200,6 +207,6 @@ def _shares(sums: Array, squares: Array, largest: Array) -> Array:
 
 def _softmax(logs: Array) -> Array:
     """Weights that add up to 1 in each row."""
-    weights: Array = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
+    weights: Array = np.exp(logs - np.maximum.reduce(logs, axis=-1, keepdims=True))
+    weights /= np.add.reduce(weights, axis=-1, keepdims=True)
     return weights

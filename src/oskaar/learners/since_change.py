@@ -94,9 +94,9 @@ class SinceChange:
         return PendingSinceChange(inner, inner.estimates, compared.block.n)
 
     def each(self, compared: Compared, space: Space) -> Array:
-        """Rounds of one row each, all from the present state: (K, m, p); without coordinates while they sleep."""
+        """Rounds of one row each, all from the present state: (K, m, p); 0 while they sleep."""
         if self.ridges is None:
-            return np.zeros((len(self.lams), compared.block.n, 0))
+            return np.zeros((len(self.lams), compared.block.n, space.p))
         return self.ridges.each(compared, space)
 
     def observe(self, pending: PendingSinceChange, labels: Labels) -> PendingSinceChange:

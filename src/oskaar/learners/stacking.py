@@ -12,7 +12,7 @@ Equivalent to tests/naive.py::Stacked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,16 +65,20 @@ class Sums:
 
 def _weights(sums: list[Sums]) -> Array:
     """w of (1), (C, rounds, K), after each of some sums."""
-    S, rounds = np.array([one.products for one in sums]), np.array([one.rounds for one in sums])
+    if len(sums) == 1:
+        S, rounds = sums[0].products[None], sums[0].rounds[None]
+    else:
+        S, rounds = np.array([one.products for one in sums]), np.array([one.rounds for one in sums])
     A, b, K = S[..., 1:, 1:].copy(), S[..., 1:, :1], S.shape[-1] - 1
-    squares = np.trace(A, axis1=2, axis2=3) / max(K, 1)
+    diagonal = A.reshape(*A.shape[:2], -1)[..., :: K + 1]
+    squares = np.add.reduce(diagonal, axis=2) / max(K, 1)
     mu = SHRINKAGE * S[..., 0, 0] / rounds + ROUNDING * squares + LEAST
-    A.reshape(*A.shape[:2], -1)[..., :: K + 1] += mu[..., None]
+    diagonal += mu[..., None]
     solved: Any = np.linalg.solve(A, b)
     return np.asarray(solved[..., 0], dtype=float).swapaxes(0, 1)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PendingStack:
     """Rounds to come: differences (K, rows, p), corrections (C, rows, p), and the sums once labels are observed."""
 
@@ -111,7 +115,8 @@ class Stacking:
 
     def observe(self, pending: PendingStack, labels: Labels, errors: Array) -> PendingStack:
         """The errors of a round."""
-        return replace(pending, sums=self._sums(pending.differences, labels, errors)[-1])
+        pending.sums = self._sums(pending.differences, labels, errors)[-1]
+        return pending
 
     def forecast_chunk(self, block: Block, inner: Any, labels: Labels, errors: Array) -> PendingStack:
         """Rounds that come one after the other."""

@@ -463,7 +463,7 @@ def near(G: Array, unit: float = 1.0) -> Array:
     >>> near(np.array([[3.0, -5.0]]))
     array([[5.e-10]])
     """
-    slack: Array = unit * _SAME * np.abs(G).max(axis=1, keepdims=True, initial=0.0)
+    slack: Array = unit * _SAME * np.maximum.reduce(np.abs(G), axis=1, keepdims=True, initial=0.0)
     return slack
 
 
@@ -478,7 +478,7 @@ def first_best(scores: Array, slack: Array | float | None = None) -> Any:
     if len(scores) == 1 and scores.shape[1] <= _FEW and slack is None:
         return np.array([_first_best(scores.tolist()[0])])
     slack = near(scores) if slack is None else slack
-    return np.argmax(scores >= scores.max(axis=1, keepdims=True) - slack, axis=1)
+    return (scores >= np.maximum.reduce(scores, axis=1, keepdims=True) - slack).argmax(axis=1)
 
 
 def best_names(names: Sequence[Any], G: Array) -> list[Any]:

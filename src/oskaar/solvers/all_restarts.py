@@ -163,7 +163,8 @@ class AllRestarts:
             raise ValueError(
                 f"B must be ({self.rows}, m), a row for each row kept, and D (m, m); got {B.shape} and {D.shape}."
             )
-        if not len(ends) or ends[-1] != m or ends[0] < 1 or (ends[1:] <= ends[:-1]).any():
+        rising = len(ends) == 1 or (ends[1:] > ends[:-1]).all()
+        if not len(ends) or ends[-1] != m or ends[0] < 1 or not rising:
             raise ValueError(f"ends must increase from at least 1 to {m}, got {ends.tolist()}.")
         if not (np.isfinite(B).all() and np.isfinite(D).all()):
             raise ValueError(NOT_FINITE)
@@ -298,9 +299,9 @@ class Products:
         a[n] = lam + kxx
         np.multiply(qw, w, out=a[:n])
         np.subtract.accumulate(a[::-1], out=a[::-1])  # (2), at least lam for a positive semidefinite kernel
-        if not a[0] >= lam - SLACK * max(abs(kxx), lam):
-            raise ValueError(not_positive(kxx, float(a[0] - lam)))
-        if a[0] < lam:  # the oldest has the least
+        if not a[0] >= lam:  # the oldest has the least
+            if not a[0] >= lam - SLACK * max(abs(kxx), lam):
+                raise ValueError(not_positive(kxx, float(a[0] - lam)))
             np.maximum(a, lam, out=a)
         if not a[0] >= LEAST_SHARED * kxx:
             require_resolved(a[0], kxx, LEAST_SHARED)

@@ -49,7 +49,7 @@ class PanelCholesky:
             i, hi = lo // self.panel, lo + self.panel
             if lo:
                 W[..., lo : min(hi, k)] -= W[..., :lo] @ self.panels[i][: k - lo].T
-            W[..., lo:hi] = _triangular(self.corners[i], W[..., lo:hi].copy(), trans=0)
+            W[..., lo:hi] = _triangular(self.corners[i], W[..., lo:hi], trans=0)
         return W[..., :k]
 
     def backward(self, B: Array) -> Array:
@@ -57,7 +57,7 @@ class PanelCholesky:
         W = self._padded(B)
         for lo in range(W.shape[-1] - self.panel, -1, -self.panel):
             i, hi = lo // self.panel, lo + self.panel
-            W[..., lo:hi] = solved = _triangular(self.corners[i], W[..., lo:hi].copy(), trans=1)
+            W[..., lo:hi] = solved = _triangular(self.corners[i], W[..., lo:hi], trans=1)
             if lo:
                 W[..., :lo] -= solved @ self.panels[i]
         return W[..., : B.shape[-1]]
@@ -76,7 +76,8 @@ class PanelCholesky:
             mine, here = slice(start - n, stop - n), slice(start - lo, stop - lo)
             old = min(lo, n)
             self.panels[i][here, :old] = W[mine, :old]
-            self.panels[i][here, old:lo] = R[mine, : lo - old]
+            if old < lo:
+                self.panels[i][here, old:lo] = R[mine, : lo - old]
             self.corners[i][here, : n - old] = W[mine, old:]
             self.corners[i][here, n - old : stop - lo] = R[mine, lo - old : stop - n]
             start = stop
@@ -143,7 +144,7 @@ class PanelCholesky:
 
 
 def _triangular(D: Array, right: Array, trans: int) -> Array:
-    """D^-1 or D^-T for the vector or the rows of `right`, which is overwritten."""
+    """D^-1 or D^-T for the vector or the rows of `right`, which is overwritten where it is contiguous."""
     if right.ndim == 1:
         solved: Array = dtrsv(D, right, lower=1, trans=trans, overwrite_x=1)
     else:

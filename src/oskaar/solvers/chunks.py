@@ -71,8 +71,11 @@ def means(R: Array, E: Array, ends: Any = None) -> Array:
     >>> means(np.array([[2.0, 9.0], [1.0, 3.0]]), np.array([[1.0], [1.0]])).tolist()
     [[2.0], [4.0]]
     """
-    if len(E) == (1 if ends is None else len(ends)):
-        M: Array = np.diagonal(R)[:, None] * E
+    if len(E) == 1:
+        M: Array = R[0, 0] * E
+        return M
+    if ends is not None and len(E) == len(ends):
+        M = np.diagonal(R)[:, None] * E
         return M
     rounds = [(0, len(E))] if ends is None else spans(ends)
     return np.concatenate([np.tril(R[lo:hi, lo:hi]) @ E[lo:hi] for lo, hi in rounds])

@@ -34,6 +34,7 @@ from oskaar.arrays import Array, Growing, fit_columns, random_signs, require_gro
 from oskaar.saved import require, require_count, require_kind, require_number, saved
 from oskaar.solvers.cholesky import PANEL, PanelCholesky
 from oskaar.solvers.chunks import in_turn, means, target_of
+from oskaar.solvers.pending_rows import round_of_row
 from oskaar.solvers.rounding import LEAST, SLACK, not_positive, require_resolved
 
 
@@ -63,7 +64,7 @@ class Chunk:
 class ExactSolver:
     """KAAR on all rows seen. Its state is plain arrays: L in panels, C, E, the round of each row.
 
-    averaged: whether E is kept, which `average` needs.
+    averaged: whether E and the rounds of rows are kept, which averages and label weights need.
 
     >>> solver = ExactSolver(lam=1.0)
     >>> solver.update(solver.forecast(np.zeros((1, 0)), np.array([[1.0]])), np.array([[2.0]]))
@@ -143,14 +144,11 @@ class ExactSolver:
 
     def append(self, chunk: Chunk) -> None:
         """Learn the rounds of a chunk whose forecast was just made."""
-        places = np.arange(len(chunk.ends))
-        if len(chunk.C) != len(places):  # rounds of several rows
-            places = np.repeat(places, np.diff(chunk.ends, prepend=0))
         self.factor.append(chunk.W, chunk.R)
         self.C.append(chunk.C)
         if self.averaged:
             self.E.append(chunk.E)
-        self.round_of_row.append((self.rounds + places)[:, None])
+            self.round_of_row.append(self.rounds + round_of_row(chunk.ends, len(chunk.C))[:, None])
         self.rounds += len(chunk.ends)
 
     def fitted(self, K: Array, Phi: Array) -> ExactSolver:
@@ -229,9 +227,10 @@ class ExactSolver:
     def _variance(self, kxx: float, w: Array) -> float:
         """lam + k(x, x) - |w|^2, which is at least lam for a positive semidefinite kernel."""
         s = float(self.lam + kxx - w.dot(w))
-        if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
-            raise ValueError(not_positive(kxx, s - self.lam))
-        s = max(s, self.lam)
+        if not s >= self.lam:
+            if not s >= self.lam - SLACK * max(abs(kxx), self.lam):
+                raise ValueError(not_positive(kxx, s - self.lam))
+            s = self.lam
         if not s >= LEAST * kxx:
             require_resolved(s, kxx)
         return s
@@ -281,9 +280,9 @@ class ExactSolver:
         """Refuse a state from a file that does not fit together."""
         require_kind(self.factor, PanelCholesky, "the factor")
         require_count(self.rounds, "rounds")
-        require_growing(self.factor.n, self.C, self.round_of_row)
         require(type(self.averaged) is bool, "averaged must be true or false")
-        require_growing(self.factor.n if self.averaged else 0, self.E)
+        require_growing(self.factor.n, self.C)
+        require_growing(self.factor.n if self.averaged else 0, self.E, self.round_of_row)
         require(self.E.shape[1] == (self.C.shape[1] if self.averaged else 0), "targets must fit")
         require_number(self.lam, "lam", above=0.0)
 
