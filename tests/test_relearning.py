@@ -240,6 +240,7 @@ def defined():
 def slowly(defined, monkeypatch):
     """16 inputs: units of 32 rows are in force, on features, from 36 on, where only 4 rows are learned at once."""
     monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
+    monkeypatch.setattr("oskaar.learners.relearning.LATE", 4)
     return defined
 
 
@@ -292,7 +293,7 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         learner.learn_one(x, y)
     dictionary, linear, factors = 2 * 2 + 1, 1, 1 + 2 + 1 + 1 + 2  # of smooth, rough, ranks; linear, its lags
     first = 3 * dictionary + 2 * linear
-    then = 1 + 2 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
+    then = 1 + 3 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
     assert [left for _, _, left in done] == [first, 15, 12, 9, 6, 4, then, 0]
     assert [(learned, whole) for learned, whole, _ in done] == [(0, False)] * 6 + [(0, True), (70, True)]
     assert learner._relearning.underway is None

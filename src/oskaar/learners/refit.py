@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from oskaar import state
 from oskaar.arrays import Array, Rows, fit_columns
@@ -75,10 +74,11 @@ class RefitRegressions:
 
     @property
     def left(self) -> int:
-        """What is left, at most, as a number of pieces."""
+        """What is left, about, as a number of pieces: a dictionary takes up most of what it is shown, until it is full."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
         factors = len(self.ridges.solvers) - len(self.solvers) if self.whole else 0
-        return SHOW * self._to_show + sums + HEAVY * factors
+        room = 0 if self.features.full else self.features.dim - getattr(self.features, "size", 0)
+        return SHOW * min(self._to_show, 1 + 5 * room // (4 * TAKEN)) + sums + HEAVY * factors
 
     @property
     def weight(self) -> int:
@@ -106,7 +106,8 @@ class RefitRegressions:
             return replace(self, features=self.features.seen(spaced)[1], shown=self.shown + 1)
         if self.summed < count(self.rows):
             return self._with_sums()
-        return replace(self, solvers=(*self.solvers, self._solved(self.ridges.solvers[len(self.solvers)])))
+        solver = self.ridges.solvers[len(self.solvers)]
+        return replace(self, solvers=(*self.solvers, solver.fitted(self.ZZ, self.ZT, count(self.rows))))
 
     def closed(self, rows: Rows, Phi: Array) -> RefitRegressions:
         """With all rows; those that have come meanwhile are learned one after the other."""
@@ -126,15 +127,6 @@ class RefitRegressions:
         ZZ, ZT = _placed(self.ZZ, D, D), _placed(self.ZT, D, p)  # features that are new were 0 before
         ZZ, ZT = dsyrk(1.0, Z.T, 1.0, ZZ), ZT + Z.T @ self.targets[here]
         return replace(self, ZZ=ZZ, ZT=ZT, features=features, summed=here.stop)
-
-    def _solved(self, solver: Any) -> Any:
-        """A solver with the sums (1)."""
-        A = self.ZZ.copy(order="F")
-        A.reshape(-1, order="F")[:: len(A) + 1] += solver.lam
-        R, failed = dpotrf(A, clean=1, overwrite_a=1)
-        if failed:
-            raise ValueError("features must be finite, got inf or nan.")
-        return solver.with_sums(np.concatenate([R, dtrtrs(R, self.ZT, trans=1)[0]], axis=1), count(self.rows))
 
 
 @saved("refit/kernel-regressions")
@@ -197,13 +189,13 @@ class RefitRestarts:
     @property
     def left(self) -> int:
         """What is left, as a number of pieces."""
-        halves = 2 * (len(self.restarts.solvers) - len(self.solvers)) - (self.L is not None)
-        return (self.K is None) + HEAVY * halves
+        solvers = len(self.restarts.solvers) - len(self.solvers)
+        return (self.K is None) + 3 * HEAVY * solvers - HEAVY * (self.L is not None)
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return 1 if self.K is None else HEAVY
+        return 1 if self.K is None else HEAVY if self.L is None else 2 * HEAVY
 
     @property
     def growth(self) -> int:

@@ -46,8 +46,8 @@ LAST = 512
 AT_ONCE, AT_A_TIME = 16, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
-LATE = 4
-"""A refit is closed when a fourth of the rows between its first one and the swap is to come."""
+LATE = 6
+"""A refit is closed when a sixth of the rows between its first one and the swap is to come."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""

@@ -111,11 +111,12 @@ class AllRestarts:
 
         M = U U^T with U upper triangular, so that U^-1 is V but for the scale of its rows.
         """
-        V = dtrtri(L, lower=1)[0][::-1, ::-1]
-        scales = np.diagonal(V).copy()
-        V = V / scales[:, None]
+        inverse = dtrtri(L, lower=1)[0]  # U^-1, reversed
+        V, scales = inverse[::-1, ::-1], np.diagonal(inverse)[::-1].copy()
+        C = (inverse @ H[::-1])[::-1] / scales[:, None]
+        V /= scales[:, None]
         new = AllRestarts(self.lam, self.window, self.numbers)
-        new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, (V @ H).T)
+        new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, C.T)
         new.rounds, new.starts = rounds, np.arange(len(L))
         return new
 
