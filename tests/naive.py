@@ -333,7 +333,7 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
     """How many rows the scales in force are of, before each round and after the last.
 
     They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
-    at once up to n = 16, and from n + n / 8 rows on after that, and with n = exact.
+    at once up to n = 16, and after that, and with n = exact, n / 8 rows later; n / 4 where that is not more than 16.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -341,8 +341,8 @@ def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
             of, waiting = waiting[0], None
         elif waiting is None and due <= min(rows, last):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
-            soon = n <= at_once and n < exact
-            of, waiting = (rows, None) if soon or rows >= n + n // 8 else (of, (rows, n + n // 8))
+            soon, wait = n <= at_once and n < exact, min(n // 4, max(16, n // 8))
+            of, waiting = (rows, None) if soon or rows >= n + wait else (of, (rows, n + wait))
             due = min(exact, last) if units < 2 * n < min(exact, last) else 2 * n
         found.append(of)
     return found

@@ -95,13 +95,13 @@ def test_rows_of_every_kind(rng, row):
 def test_weights_are_carried_over():
     """What an expert had gained before features took over it has after it."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(36, 2))
+    X = rng.normal(size=(40, 2))
     ys = [int(x[0] > 0) for x in X]
     learner = Ensemble(losses.ZeroOne(2), budget=16).partial_fit(X[:32], ys[:32])
     before = learner._mixture.weights
     learner.partial_fit(X[32:], ys[32:])
     after = learner._mixture.weights
     assert learner._mixture.restarts.window is not None
-    assert after.rounds == before.rounds + 4
-    assert np.abs(after.expert_gains - before.expert_gains).max() < 4.0
+    assert after.rounds == before.rounds + 8
+    assert np.abs(after.expert_gains - before.expert_gains).max() < 8.0
     assert np.corrcoef(after.expert_gains, before.expert_gains)[0, 1] > 0.9

@@ -238,7 +238,7 @@ def defined():
 
 @pytest.fixture
 def slowly(defined, monkeypatch):
-    """16 inputs: units of 32 rows are in force, on features, from 36 on, where only 4 rows are learned at once."""
+    """16 inputs: units of 32 rows are in force, on features, from 40 on, where only 4 rows are learned at once."""
     monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
     monkeypatch.setattr("oskaar.learners.relearning.LATE", 4)
     return defined
@@ -274,10 +274,10 @@ def test_rows_are_learned_again_some_at_each_round(slowly):
     X, ys, _ = slowly
     learner, learned = Ensemble(LOSS), []
     learner.partial_fit(X[:32], ys[:32])
-    for x, y in zip(X[32:36], ys[32:36]):
+    for x, y in zip(X[32:40], ys[32:40]):
         learned.append(learner._relearning.underway.learned)
         learner.learn_one(x, y)
-    assert learned == [0, 9, 18, 24]  # a chunk ends at 24: regressions since a change are born there
+    assert learned == [0, 0, 10, 10, 20, 20, 24, 32]  # a chunk ends at 24: regressions since a change are born there
     assert learner._relearning.underway is None
 
 
@@ -287,21 +287,26 @@ def test_a_refit_is_done_some_at_each_round(slowly):
     X, ys = np.concatenate([X] * 2), ys * 2
     learner, done = Ensemble(LOSS, budget=32), []
     learner.partial_fit(X[:64], ys[:64])
-    for x, y in zip(X[64:72], ys[64:72]):
+    for x, y in zip(X[64:80], ys[64:80]):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
     dictionary, linear, factors = 2 * 2 + 1, 1, 1 + 2 + 1 + 1 + 2  # of smooth, rough, ranks; linear, its lags
     first = 3 * dictionary + 2 * linear
     then = 1 + 3 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
-    assert [left for _, _, left in done] == [first, 15, 12, 9, 6, 4, then, 0]
-    assert [(learned, whole) for learned, whole, _ in done] == [(0, False)] * 6 + [(0, True), (70, True)]
+    assert [left for _, _, left in done] == [first, 15, 13, 11, 9, 7, 6, 4, 2, 1, 0, 0, then, then // 2, 0, 0]
+    assert [(learned, whole) for learned, whole, _ in done[11:]] == [
+        (0, False),
+        *[(0, True)] * 2,
+        (76, True),
+        (78, True),
+    ]
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
 
 
 @pytest.mark.parametrize("fitted", [128, 8], ids=["learned again", "refitted"])
-@pytest.mark.parametrize("stop", few([31, 32, 33, 34, 35, 36], 2))
+@pytest.mark.parametrize("stop", few([31, 32, 34, 36, 38, 39, 40], 3))
 def test_a_run_is_resumed_while_something_is_under_way(slowly, stop, fitted, monkeypatch):
     monkeypatch.setattr("oskaar.learners.ensemble.FITTED", fitted)
     X, ys, _ = slowly
@@ -317,7 +322,7 @@ def test_a_run_is_resumed_while_something_is_under_way(slowly, stop, fitted, mon
 
 
 @pytest.mark.parametrize("learn", ["learn_many", "partial_fit"])
-@pytest.mark.parametrize("stop", few([35, 32, 33], 3))
+@pytest.mark.parametrize("stop", few([39, 32, 35], 3))
 def test_an_error_while_something_is_under_way_leaves_no_trace(slowly, learn, stop, monkeypatch):
     X, ys, _ = slowly
     learner = Ensemble(LOSS, budget=16)

@@ -74,7 +74,7 @@ class RefitRegressions:
 
     @property
     def left(self) -> int:
-        """What is left, about, as a number of pieces: a dictionary takes up most of what it is shown, until it is full."""
+        """What is left, about, as a number of pieces: a dictionary takes up most of what it is shown."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
         factors = len(self.ridges.solvers) - len(self.solvers) if self.whole else 0
         room = 0 if self.features.full else self.features.dim - getattr(self.features, "size", 0)

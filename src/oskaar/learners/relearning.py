@@ -5,10 +5,10 @@ rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16,
 schema alone is. An ensemble goes over from kernels to features when there are many rows, and takes no units shortly
 before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
-again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one when there are
-n + n / 8 rows; up to 16 rows at once. One on features is made of the n rows and of most of those that come meanwhile
-at once (`learners.refit`), in pieces; then its experts learn the last ones, 4 or more at a time. When it takes the
-place of the present one, it goes on with the accounts of that.
+again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one about n / 8 rows
+later (`swap_after`); up to 16 rows at once. One that knows many rows is made of these n, and of most of those that
+come meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at a time. When
+it takes the place of the present one, it goes on with the accounts of that.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -47,7 +47,7 @@ AT_ONCE, AT_A_TIME = 16, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
 LATE = 6
-"""A refit is closed when a sixth of the rows between its first one and the swap is to come."""
+"""A refit is closed when a sixth of the rows from its first one to the swap is to come."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
@@ -269,9 +269,9 @@ class Relearning:
             return Advance(after)
         if isinstance(made, Refit):
             rounds = len(self.rounds.ys)
-            underway = Underway(made.inputs, made.estimator, n + n // 8, rounds, space, refit=made)
+            underway = Underway(made.inputs, made.estimator, swap_after(n), rounds, space, refit=made)
             return Advance(later._with(underway=underway), made=underway)
-        underway = Underway(*made, n + n // 8, len(self.rounds.ys), space)
+        underway = Underway(*made, swap_after(n), len(self.rounds.ys), space)
         if n > AT_ONCE and rows < underway.swap:
             return Advance(later._with(underway=underway), made=underway)
         while underway.learned < len(self.rounds.ys):
@@ -367,6 +367,15 @@ class Relearning:
         underway.inputs.append(block)
         underway.estimator.commit(pending)
         return _after(underway, labels, pending)
+
+
+def swap_after(n: int) -> int:
+    """The number of rows at which an estimator that is made of n takes over: n / 8 later, or up to 16.
+
+    >>> [swap_after(n) for n in (32, 64, 128, 1024)]
+    [40, 80, 144, 1152]
+    """
+    return n + min(n // 4, max(16, n // 8))
 
 
 def units_of_rows(loss: Loss) -> Relearning:

@@ -176,7 +176,7 @@ class FeatureSolver:
         return new
 
     def fitted(self, ZZ: Array, ZT: Array, rounds: int) -> FeatureSolver:
-        """The same solver with sums Z^T Z, its upper triangle, and Z^T Phi over rounds that were not learned in turn."""
+        """The same solver with sums Z^T Z, its upper triangle, and Z^T Phi of rounds not learned in turn."""
         D, p = ZT.shape
         S = np.zeros((D, D + 2 * p), order="F")
         A = S[:, :D]  # in columns: LAPACK works in place
