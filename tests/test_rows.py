@@ -138,7 +138,7 @@ def test_rows_as_numbers_the_long_way():
 
 
 def test_the_schema_is_shown():
-    rows, ys = mixed_rows(72)
+    rows, ys = mixed_rows(80)
     assert repr(Ensemble(LOSS).fit(rows, ys).schema).split("; ") == [
         f"amount: number, {sum(row['amount'] is None for row in rows[:64])} missing",
         "channel: category, 3 values",
@@ -255,7 +255,7 @@ def test_bags_of_words_are_compared_by_cosine():
     rng = np.random.default_rng(0)
     rows = [{f"w{j}": float(rng.integers(1, 4)) for j in rng.choice(60, size=6, replace=False)} for _ in range(40)]
     ys = ["ab"[int("w1" in row or "w2" in row)] for row in rows]
-    silent, given_ = Ensemble(LOSS), Ensemble(LOSS, kernels.Cosine() + 1.0)
+    silent, given_ = SALAMI(LOSS), SALAMI(LOSS, kernels.Cosine() + 1.0)
     np.testing.assert_allclose(
         replay(silent, rows, ys).estimates[4:], replay(given_, rows, ys).estimates[4:], atol=0.2
     )
