@@ -299,8 +299,8 @@ def units_of(rows, Phi=None):
 def unit_kernels(rows, Phi=None):
     """On u = (x - mean) / deviation of these d features, each cut off at -5 and 5: smooth, linear, rough and ranks,
 
-    exp(-|u - u'|^2 / 2d) + <u, u'> / 10d + 1, <u, u'> / d + 1, exp(-sum_j a_j |u_j - u'_j|) + <u, u'> / 10d + 1, and
-    exp(-sum_j |r_j - r'_j| 3 / d) + <u, u'> / 10d + 1 with the ranks r of u.
+    exp(-sum_j a_j (u_j - u'_j)^2 / 3) + <u, u'> / 10d + 1, <u, u'> / d + 1, exp(-sum_j a_j |u_j - u'_j|) +
+    <u, u'> / 10d + 1, and exp(-sum_j |r_j - r'_j| 3 / d) + <u, u'> / 10d + 1 with the ranks r of u.
 
     a_j is 3 / 2d, or, with Phi of these rows, that of `relevance`. A feature that has not moved has a billionth of
     its size for a deviation.
@@ -315,6 +315,9 @@ def unit_kernels(rows, Phi=None):
     def on_ranks(u, v):
         return math.exp(-3 / d * sum(abs(s - t) for s, t in zip(ranked(tuple(u)), ranked(tuple(v)))))
 
+    def smooth(u, v):
+        return math.exp(-sum(a * (s - t) ** 2 for a, s, t in zip(weights, u, v)) / 3)
+
     def rough(u, v):
         return math.exp(-sum(a * abs(s - t) for a, s, t in zip(weights, cut(u), cut(v))))
 
@@ -322,18 +325,18 @@ def unit_kernels(rows, Phi=None):
         return lambda x, y: kernel(units(tuple(x)), units(tuple(y))) + 1
 
     return [
-        on_units(lambda u, v: gaussian(u, v, d**0.5) + linear(u, v) / (10 * d)),
+        on_units(lambda u, v: smooth(u, v) + linear(u, v) / (10 * d)),
         on_units(lambda u, v: linear(u, v) / d),
         on_units(lambda u, v: rough(u, v) + linear(u, v) / (10 * d)),
         on_units(lambda u, v: on_ranks(u, v) + linear(u, v) / (10 * d)),
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=16, exact=10**9, units=10**9):
+def scales_taken(ends, first=4, last=512, at_once=8, exact=10**9, units=10**9):
     """How many rows the scales in force are of, before each round and after the last.
 
     They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
-    at once up to n = 16, and after that, and with n = exact, n / 8 rows later; n / 4 where that is not more than 16.
+    at once up to n = 8, and after that, and with n = exact, n / 8 rows later; n / 4 where that is not more than 16.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -454,7 +457,7 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None, steps=True)
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: ridge regressions with the kernels after the first, or with the only one. Else
-    with each, the label before plus what a ridge regression with the rough kernel says of the differences, with four
+    with each, the label before plus what a ridge regression with the rough kernel says of the differences, with five
     kernels ridge regressions with the linear one and on three times the three labels before, the label before, and
     the mean.
     lams: those of each kernel, or the same for all.
@@ -477,10 +480,10 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None, steps=True)
         *(("differences", -3.0, before[now] + move) for move in moves),
         *((name, -1.0, g) for k, name, g in found if k > stepped),
     ]
-    if len(Ks) == 4:
+    if len(Ks) == 5:
         padded = np.clip(np.vstack([np.zeros((3, Phi.shape[1])), Phi]), -30, 30)
         lags = np.hstack([padded[3 - i : len(padded) - i] for i in (1, 2, 3)])
-        found += [("lags", -1.0, ridge(Ks[1] + 9 * lags @ lags.T, Phi, past, now, lam)) for lam in (0.03, 1.0)]
+        found += [("lags", -1.0, ridge(Ks[1] + 9 * lags @ lags.T, Phi, past, now, lam)) for lam in (0.1,)]
     mean = sum(Phi[:lo], np.zeros(Phi.shape[1])) / max(lo, 1)
     return [*found, ("last", -3.0, before[now]), ("mean", -3.0, mean[None])]
 
@@ -652,7 +655,7 @@ def mixture_with_experts(
             linear = [1] if len(of_round) > 1 else []
             for name in dict.fromkeys(group):
                 of = [i for i in range(len(group)) if group[i] == name]
-                if isinstance(name, tuple) or name in [*linear, "last"]:
+                if isinstance(name, tuple) or name in [*linear, 4, "last"]:
                     v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                     candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
@@ -676,11 +679,11 @@ def ensemble(
     draws=None,
     columns=False,
     sparse=False,
-    at_once=16,
+    at_once=8,
     window=512,
     early=None,
     neighbours=True,
-    piece=32,
+    piece=16,
     fitted=128,
     hopeless=20.0,
     cosine=False,
@@ -707,11 +710,12 @@ def ensemble(
         begin = len(weights)
         last = max(t for t in range(len(ends)) if taken[t] == taken[begin])  # the same kernels until then
         seen, known = X[: ends[last]], len([e for e in ends if e <= taken[begin]])
-        kernels = kernels_in_force(X, taken[begin], Phi) if kernel is None else [kernel]
+        told = Phi if settings.get("ridges", 0) is not None else None  # labels tell what matters, but not to SALAMI
+        kernels = kernels_in_force(X, taken[begin], told) if kernel is None else [kernel]
         Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
         asked = {"lams": (0.1,), "later": -4.0, "ridges": Ks, "window": early, **settings}
         asked["steps"] = not alone or (kernel is not None and not cosine)
-        lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,)]
+        lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,), (3.0,)]
         asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
         if not alone and not parts and settings.get("ridges", Ks) is not None:
             asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]
@@ -720,6 +724,7 @@ def ensemble(
             asked |= {"lams": (0.5,), "ridge_lams": (0.05, 0.5) if alone else lams_of_each}
             asked |= {"window": None, "lives": lives("geometric")}
             asked["by_columns"] = seen if sparse or (alone and kernel is None) else None
+        found = []
         if taken[begin] >= exact:
             asked |= {} if parts else {"window": window}
             rough = max(1, budget // 2) if parts else budget
@@ -731,6 +736,13 @@ def ensemble(
                 else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown, piece)
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
+        elif not alone and not parts and settings.get("ridges", Ks):
+            found = [[K] * (last + 1) for K in Ks]
+        if not alone and not parts and found:
+            shown = taken[begin] if taken[begin] >= min(exact, fitted) else 0
+            few = min(64, budget)
+            found.append(dictionary_grams(kernels[0], seen, ends[: last + 1], few, 2 * final, draws, shown, piece))
+        if found:
             asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
         if not parts and taken[begin] >= min(exact, fitted):
             asked |= {"before": record, "begin": begin}
@@ -773,7 +785,7 @@ def kors(kernel, X, budget, ridge, beta, draws):
     return atoms, sizes
 
 
-def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0, piece=32):
+def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0, piece=16):
     """Gram matrices of the rows up to each round, each of them projected on the inputs taken up by its time.
 
     After the round that brings `renewal`, 2 renewal, ... rows a dictionary that is full is cut to its first half: all
@@ -788,8 +800,8 @@ def dictionary_grams(kernel, X, ends, budget, renewal, draws, at_once=0, piece=3
         z = [b @ V[t] for b in basis]
         left = V[t] - sum((c * b for c, b in zip(z, basis)), np.zeros(V.shape[1]))
         k, S = V[atoms] @ V[t], np.diag(1 / np.sqrt(np.array(chances)))
-        inner = S @ V[atoms] @ V[atoms].T @ S + 0.05 * np.eye(len(atoms))
-        r = (V[t] @ V[t] - k @ S @ np.linalg.solve(inner, S @ k)) / 0.05
+        inner = S @ V[atoms] @ V[atoms].T @ S + 0.1 * np.eye(len(atoms))
+        r = (V[t] @ V[t] - k @ S @ np.linalg.solve(inner, S @ k)) / 0.1
         chance = min(1.0, 10 * r / (1 + r))
         if len(atoms) < budget and draw < chance and left @ left > 1e-4 * (V[t] @ V[t]):
             atoms.append(t)

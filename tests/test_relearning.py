@@ -75,7 +75,7 @@ def test_units_of_many_rows_are_the_definition(chunks, monkeypatch):
     monkeypatch.setattr("oskaar.learners.ensemble.FITTED", 8)
     monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
     X, ys = stream(44)
-    settings = {"exact": 64, "at_once": 4, "fitted": 8}
+    settings = {"exact": 64, "at_once": 4, "fitted": 8, "draws": uniforms(0, 0, 44)}
     G, _, _ = naive.ensemble(X, LOSS.embed_many(ys), list(range(1, 45)), judge(ys), **settings)
     learner, lo = Ensemble(LOSS), 0
     for n in chunks:
@@ -107,7 +107,7 @@ def test_hopeless_experts_sleep_until_others_are_made(exact, monkeypatch):
         }
         if t % 9 == 0:
             learner = oskaar.from_bytes(learner.to_bytes())
-    assert asleep == {"ridge, autoregression, lam 0.03", "ridge, autoregression, lam 1"}
+    assert asleep == {"ridge, autoregression, lam 0.1"}
     assert exact == 64 or all("since" in learner._mixture.names[i] for i in learner._mixture.asleep)
     np.testing.assert_allclose(replay(Ensemble(LOSS, budget=exact // 2), X, ys).estimates, G, atol=1e-8)
 
@@ -240,7 +240,7 @@ def defined():
 def slowly(defined, monkeypatch):
     """16 inputs: units of 32 rows are in force, on features, from 40 on, where only 4 rows are learned at once."""
     monkeypatch.setattr("oskaar.learners.relearning.AT_ONCE", 4)
-    monkeypatch.setattr("oskaar.learners.relearning.LATE", 4)
+    monkeypatch.setattr("oskaar.learners.relearning.SHARE", 20)
     return defined
 
 
@@ -291,10 +291,10 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
-    dictionary, linear, factors = 2 * 2 + 1, 1, 1 + 2 + 1 + 1 + 2  # of smooth, rough, ranks; linear, its lags
-    first = 3 * dictionary + 2 * linear
-    then = 1 + 3 * 3 + 5 * 1 + 3 * factors  # of the restarts, and sums of new rows
-    assert [left for _, _, left in done] == [first, 15, 13, 11, 9, 7, 6, 4, 2, 1, 0, 0, then, then // 2, 0, 0]
+    dictionary, linear, factors = 2 * 3 + 3, 3, 1 + 2 + 1 + 1 + 1 + 1  # of rough, ranks, ...; linear, its lags
+    first = 4 * dictionary + 2 * linear
+    then = 2 + 2 * 4 + 6 * 3 + 4 * factors  # of the restarts, and sums of new rows
+    assert [left for _, _, left in done] == [first, 36, 33, 28, 24, 21, 15, 12, 6, 3, 0, 0, then, 29, 0, 0]
     assert [(learned, whole) for learned, whole, _ in done[11:]] == [
         (0, False),
         *[(0, True)] * 2,
@@ -303,6 +303,28 @@ def test_a_refit_is_done_some_at_each_round(slowly):
     ]
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
+
+
+def test_what_matters_is_told_a_pass_at_a_time():
+    """By the first 128 rows and their labels, two rows apart; any pace, and a file in between, change nothing."""
+    X, ys = stream(160)
+    learner = Ensemble(LOSS).partial_fit(X[:128], ys[:128])
+    _, seen = kernels.defaults._standardised(X[:128], None)
+    passes, resumed = [], None
+    for t in range(128, 135):
+        prepared = learner._relearning.prepared
+        passes.append(None if prepared is None else prepared.passes)
+        if t == 131:
+            weights = kernels.relevance(seen, LOSS.embed_many(ys[:128]), passes=2)
+            np.testing.assert_allclose(prepared.weights, weights, atol=1e-12)
+            resumed = oskaar.from_bytes(learner.to_bytes())
+        learner.learn_one(X[t], ys[t])
+    assert passes == [1, 1, 2, 2, 3, 3, None]
+    for each in (learner.partial_fit(X[135:], ys[135:]), resumed.partial_fit(X[131:], ys[131:])):
+        whole = Ensemble(LOSS).partial_fit(X, ys)
+        np.testing.assert_allclose(each.estimate(X[0]), whole.estimate(X[0]), atol=1e-10)
+    rough = learner._inputs.kernels[2].left.kernel.left.kernel
+    np.testing.assert_allclose(rough.weights, kernels.relevance(seen, LOSS.embed_many(ys[:128])), atol=1e-12)
 
 
 @pytest.mark.parametrize("fitted", [128, 8], ids=["learned again", "refitted"])

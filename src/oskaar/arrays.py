@@ -267,14 +267,14 @@ class Sheet:
         (n, p), (most, wide) = self.view.shape, self._buffer.shape
         if rows <= most and columns <= wide:
             return 0
-        return 8 * int(max(rows, 3 * n // 2) * max(columns, 3 * p // 2) - most * wide)
+        return 8 * int(max(rows, 2 * n) * max(columns, 2 * p) - most * wide)
 
     def extended(self, rows: int, columns: int) -> Sheet:
         """A larger matrix with these entries; the caller fills in the new ones."""
         n, p = self.view.shape
         buffer, grown = self._buffer, self._grown
         if grown[0] != (n, p) or rows > buffer.shape[0] or columns > buffer.shape[1]:
-            buffer, grown = np.empty((max(rows, 3 * n // 2), max(columns, 3 * p // 2))), []
+            buffer, grown = np.empty((max(rows, 2 * n), max(columns, 2 * p))), []
             buffer[:n, :p] = self.view
         grown[:] = [(rows, columns)]
         return Sheet(buffer[:rows, :columns], buffer, grown)

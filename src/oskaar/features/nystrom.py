@@ -16,6 +16,7 @@ Equivalent to tests/naive.py::nystrom, which projects every row on the atoms of 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -132,7 +133,7 @@ class Nystrom(FeatureMap):
             return self(X), self
         growth = _Growth(self, X)
         growth.run()
-        return growth.Z, self._grown(growth, X)
+        return np.ascontiguousarray(growth.Z), self._grown(growth, X)
 
     def each(self, X: Rows) -> Array:
         """Features of rows each of which may come next, with the coordinate of its own where (2) takes it up."""
@@ -210,22 +211,29 @@ class _Growth:
         self.draws = uniforms(map.seed, map.rows, self.n)
         K = map._against(X) if map.size else np.zeros((self.n, 0))
         self.diagonal = diagonal(self.kernel, X)
-        self.Z = _times_lower(K, map._inverse.view)
-        self.S = _times_lower(K * map._weights, map._leverage.view)
-        self.left = self.diagonal - np.einsum("ij,ij->i", self.Z, self.Z)
-        self.spread = self.diagonal - np.einsum("ij,ij->i", self.S, self.S)
+        Z, S = _times_lower(K, map._inverse.view), _times_lower(K * map._weights, map._leverage.view)
+        self.left = self.diagonal - np.einsum("ij,ij->i", Z, Z)
+        self.spread = self.diagonal - np.einsum("ij,ij->i", S, S)
+        more = min(self.n, map.budget - map.size)
+        self._Z, self._S = _widened(Z, more), _widened(S, more)
         self._require_positive()
+
+    @property
+    def Z(self) -> Array:
+        """Features (n, atoms)."""
+        return self._Z[:, : self.map.size + len(self.taken)]
 
     def run(self) -> None:
         """Take rows up until the rows or the budget end."""
         i = 0
         while self.map.size + len(self.taken) < self.map.budget:
             p, wanted = self.wanted(i)
-            if not wanted.any():
-                return
-            first = int(np.argmax(wanted))
+            first = int(np.argmax(wanted)) if len(wanted) else 0
+            if not len(wanted) or not wanted[first]:
+                break
             self._take(i + first, float(p[first]))
             i += first + 1
+        self._require_positive()
 
     def wanted(self, i: int) -> tuple[Array, Any]:
         """The probabilities (2) of rows i and later, and which of them would be taken up."""
@@ -244,22 +252,20 @@ class _Growth:
 
     def _take(self, i: int, p: float) -> None:
         """Row i is an atom: a coordinate more for it and for the rows after it."""
-        k = self._column(i)
+        k, m = self._column(i), self.map.size + len(self.taken)
         k[0] = self.diagonal[i]
-        column = np.zeros(self.n)
-        column[i:] = (k - self.Z[i:] @ self.Z[i]) / np.sqrt(self.left[i])
-        self.Z = np.column_stack([self.Z, column])
-        self.left[i:] -= column[i:] ** 2
-        self._require_positive()
-        weight = 1 / np.sqrt(p)
-        root = np.sqrt(max(self.map.ridge + weight**2 * self.spread[i], self.map.ridge))
-        column = np.zeros(self.n)
-        column[i:] = weight * (k - self.S[i:] @ self.S[i]) / root
-        self.S = np.column_stack([self.S, column])
-        self.spread[i:] -= column[i:] ** 2
+        Z, S = self._Z[i:], self._S[i:]
+        column = (k - Z[:, :m] @ Z[0, :m]) / math.sqrt(self.left[i])
+        Z[:, m] = column
+        weight = 1 / math.sqrt(p)
+        root = math.sqrt(max(self.map.ridge + weight**2 * self.spread[i], self.map.ridge))
+        self.left[i:] -= column * column
+        column = (k - S[:, :m] @ S[0, :m]) * (weight / root)
+        S[:, m] = column
+        self.spread[i:] -= column * column
         self.taken.append(i)
-        self.weights.append(float(weight))
-        self._roots.append(float(root))
+        self.weights.append(weight)
+        self._roots.append(root)
 
     def _column(self, i: int) -> Array:
         """k(x_j, x_i) for j >= i; those of few rows are computed once for all that are taken up."""
@@ -271,9 +277,9 @@ class _Growth:
 
     def S_rows(self) -> Array:
         """The rows that the new atoms add to the factor of S^T K_DD S + mu I."""
-        rows = np.array(self.weights)[:, None] * self.S[self.taken]
-        for j, root in enumerate(self._roots):
-            rows[j, self.S.shape[1] - len(self.taken) + j] = root
+        m = self.map.size
+        rows = np.array(self.weights)[:, None] * self._S[self.taken, : m + len(self.taken)]
+        rows[:, m:].flat[:: len(self.taken) + 1] = self._roots
         return rows
 
 
@@ -310,13 +316,28 @@ def _times_lower(K: Array, L: Array) -> Array:
     return product
 
 
+def _negative_times(W: Array, L: Array, out: Array) -> None:
+    """-W L for L lower triangular, without most of the zeros above its diagonal."""
+    W = -W
+    for lo in range(0, len(L), STRIP):
+        hi = min(lo + STRIP, len(L))
+        out[:, lo:hi] = W[:, lo:] @ L[lo:, lo:hi]
+
+
+def _widened(Z: Array, more: int) -> Array:
+    """With room for more columns, of zeros."""
+    wide = np.zeros((len(Z), Z.shape[1] + more))
+    wide[:, : Z.shape[1]] = Z
+    return wide
+
+
 def _bordered(inverse: Sheet, rows: Array) -> Sheet:
     """The inverse of a triangular factor that grows by the rows [W, R]."""
     m, n = inverse.view.shape[0], len(rows)
     W, R = rows[:, :m], rows[:, m:]
     corner = np.linalg.inv(R) if n > 1 else 1.0 / R
     grown = inverse.extended(m + n, m + n)
-    grown.view[m:, :m] = -(corner @ W) @ inverse.view
+    _negative_times(corner @ W, inverse.view, grown.view[m:, :m])
     grown.view[m:, m:] = np.tril(corner)
     grown.view[:m, m:] = 0.0
     return grown

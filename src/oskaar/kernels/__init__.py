@@ -14,7 +14,13 @@ One's own is one small class with `__call__` and `diag` (see docs/extending.md),
 """
 
 from oskaar.kernels.base import Constant, Kernel, Product, Sum, diagonal, gram
-from oskaar.kernels.defaults import default_kernel, default_kernels, nearness, standardised_kernels
+from oskaar.kernels.defaults import (
+    default_kernel,
+    default_kernels,
+    nearness,
+    standardised_kernels,
+    weights_of_features,
+)
 from oskaar.kernels.functions import Pairwise, Rowwise, as_kernel
 from oskaar.kernels.learned import Ranks, Relevance, relevance
 from oskaar.kernels.mixed import OnNumbers, OnText
@@ -49,4 +55,5 @@ __all__ = [
     "nearness",
     "relevance",
     "standardised_kernels",
+    "weights_of_features",
 ]

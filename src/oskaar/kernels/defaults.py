@@ -9,7 +9,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.kernels.base import Kernel
-from oskaar.kernels.learned import TOTAL, Ranks, Relevance, relevance
+from oskaar.kernels.learned import PASSES, TOTAL, Ranks, Relevance, relevance
 from oskaar.kernels.mixed import OnNumbers, OnText
 from oskaar.kernels.shapes import Cosine, Gaussian, Laplacian, Linear
 from oskaar.kernels.standardised import Scaled, Within
@@ -17,59 +17,83 @@ from oskaar.rows import MixedRows, is_sparse
 
 
 def standardised_kernels(
-    rows: Array, fixed: Any = None, features: int | None = None, targets: Array | None = None
+    rows: Array, fixed: Any = None, features: int | None = None, weights: Array | None = None
 ) -> list[Kernel]:
     """Four kernels with an intercept on d features standardised by the mean and standard deviation of these rows.
 
     fixed: for each column, whether its unit is 1 whatever its spread is; None: none. features: d, where it is not the
-    number of columns: a category has several, and counts as one. targets: phi of the labels of these rows, from which
-    the rough kernel has how much each feature matters (`kernels.relevance`); None: all the same.
+    number of columns: a category has several, and counts as one. weights: a_j, how much each feature matters
+    (`weights_of_features`); None: all the same.
 
-        exp(-|x - x'|^2 / 2d) + <x, x'> / 10d + 1           smooth, and straight far away
-        <x, x'> / d + 1                                     straight
-        exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1    rough, feature by feature, as forests of trees are
-        exp(-sum_j b_j |r_j - r'_j|) + <x, x'> / 10d + 1    rough on ranks (`kernels.Ranks`): units do not matter
+        exp(-sum_j s_j (x_j - x'_j)^2 / 2d) + <x, x'> / 10d + 1    smooth, and straight far away
+        <x, x'> / d + 1                                            straight
+        exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1           rough, feature by feature, as forests of trees are
+        exp(-sum_j b_j |r_j - r'_j|) + <x, x'> / 10d + 1           rough on ranks: units do not matter
 
-    a_j is 3 / 2d where nothing is known. u is x, cut off at the lowest and the highest value of each feature in these
-    rows: what lies beyond is as at the edge. Else a feature that has not moved yet counts as far away as soon as it
-    does. b_j is 3 / d, and for columns whose unit is fixed as much less as ranks set 0 and 1 further apart.
+    a_j is 3 / 2d where nothing is known, s_j = 2d a_j / 3. u is x, cut off at the lowest and the highest value of each
+    feature in these rows: what lies beyond is as at the edge. Else a feature that has not moved yet counts as far
+    away as soon as it does. r is the rank of x (`kernels.Ranks`); b_j is 3 / d, and for columns whose unit is fixed
+    as much less as ranks set 0 and 1 further apart.
 
     >>> standardised_kernels(np.array([[0.0, 5.0], [2.0, 5.0]]))[1]
     Sum(Scaled(Product(Constant(value=0.5), Linear()), 2 features), Constant(value=1.0))
     """
     d = max(1, rows.shape[1] if features is None else features)
+    units, seen = _standardised(rows, fixed)
+    edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
+    smooth: Kernel = Gaussian(math.sqrt(d))
+    rough: Kernel = Laplacian(d / TOTAL)
+    if weights is not None and seen.shape[1]:
+        smooth = Relevance(smooth, tuple(np.sqrt(d / TOTAL * weights).tolist()))
+        rough = Relevance(Laplacian(1.0), tuple(weights.tolist()))
+    shapes = (
+        smooth + 0.1 / d * Linear(),
+        1 / d * Linear(),
+        Within(rough, *edges) + 0.1 / d * Linear(),
+        _on_ranks(seen, d, fixed),
+    )
+    return [Scaled(shape, *units) + 1.0 for shape in shapes]
+
+
+def weights_of_features(
+    rows: Rows,
+    targets: Array,
+    fixed: Any = None,
+    features: int | None = None,
+    start: Array | None = None,
+    passes: int = PASSES,
+) -> Array:
+    """a_j of the rough default kernel, from phi of the labels of these rows (`kernels.relevance`).
+
+    Columns of a category share what one feature counts. start, passes: as of `kernels.relevance`.
+    """
+    _, seen = _standardised(rows, fixed)
+    shares = np.ones(seen.shape[1])
+    if fixed is not None and np.any(fixed):
+        d = max(1, seen.shape[1] if features is None else features)
+        shares[fixed] = max(d - np.sum(~fixed), 1) / np.sum(fixed)
+    return relevance(seen, targets, shares=shares, start=start, passes=passes)
+
+
+def _standardised(rows: Array, fixed: Any) -> tuple[tuple[Any, Any], Array]:
+    """Centres and scales of features, and the rows in these units."""
     centres, scales = _centres_and_scales(rows)
     if fixed is not None:
         scales = np.where(fixed, 1.0, scales)
     units = tuple(centres.tolist()), tuple(scales.tolist())
-    seen = Scaled(Linear(), *units).mapped(rows)
-    edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
-    smooth = Gaussian(math.sqrt(d)) + 0.1 / d * Linear()
-    rough = Within(_rough(seen, targets, d, fixed), *edges) + 0.1 / d * Linear()
-    ranks = _on_ranks(seen, d, fixed) + 0.1 / d * Linear()
-    return [Scaled(shape, *units) + 1.0 for shape in (smooth, 1 / d * Linear(), rough, ranks)]
-
-
-def _rough(seen: Array, targets: Array | None, d: int, fixed: Any) -> Kernel:
-    """exp(-sum_j a_j |u_j - u'_j|); columns of a category share what one feature counts."""
-    if targets is None or seen.shape[1] == 0:
-        return Laplacian(d / TOTAL)
-    shares = np.ones(seen.shape[1])
-    if fixed is not None and np.any(fixed):
-        shares[fixed] = max(d - np.sum(~fixed), 1) / np.sum(fixed)
-    return Relevance(Laplacian(1.0), tuple(relevance(seen, targets, shares=shares).tolist()))
+    return units, Scaled(Linear(), *units).mapped(rows)
 
 
 def _on_ranks(seen: Array, d: int, fixed: Any) -> Kernel:
-    """exp(-sum_j b_j |r_j - r'_j|). Ranks set 0 and 1 apart by sqrt(3), whatever their shares are."""
+    """exp(-sum_j b_j |r_j - r'_j|) + <x, x'> / 10d. Ranks set 0 and 1 apart by sqrt(3), whatever their shares are."""
     weights = np.full(seen.shape[1], 2 * TOTAL / d)
     if fixed is not None:
         weights[fixed] /= 2 * math.sqrt(3)
-    return Ranks(Relevance(Laplacian(1.0), tuple(weights.tolist())), seen)
+    return Ranks(Relevance(Laplacian(1.0), tuple(weights.tolist())), seen) + 0.1 / d * Linear()
 
 
 def default_kernels(
-    rows: Rows, fixed: Any = None, features: int | None = None, targets: Array | None = None
+    rows: Rows, fixed: Any = None, features: int | None = None, weights: Array | None = None
 ) -> dict[str, Kernel]:
     """The default kernels by name, in the units of these rows: smooth, linear, rough, ranks.
 
@@ -80,7 +104,7 @@ def default_kernels(
     ['smooth', 'linear', 'rough', 'ranks']
     """
     numbers = rows.dense if isinstance(rows, MixedRows) else rows
-    smooth, linear, rough, ranks = standardised_kernels(numbers, fixed, features, targets)
+    smooth, linear, rough, ranks = standardised_kernels(numbers, fixed, features, weights)
     if not isinstance(rows, MixedRows):
         return {"smooth": smooth, "linear": linear, "rough": rough, "ranks": ranks}
     words = OnText(Cosine())

@@ -37,7 +37,7 @@ TOTAL, UNIFORM, PASSES = 1.5, 0.1, 3
 RELEVANCE_LAM = 0.5
 """Of the regression that tells how much each feature matters."""
 
-MOST_ROWS, MOST_POINTS = 256, 64
+MOST_ROWS, MOST_POINTS = 256, 128
 """At most so many rows are regressed on, and at most at so many the derivative is taken, evenly spaced."""
 
 FLAT = 1e-9
@@ -78,10 +78,18 @@ class Relevance(Mapped):
         return weighted
 
 
-def relevance(U: Array, Phi: Array, lam: float = RELEVANCE_LAM, shares: Array | None = None) -> Array:
+def relevance(
+    U: Array,
+    Phi: Array,
+    lam: float = RELEVANCE_LAM,
+    shares: Array | None = None,
+    start: Array | None = None,
+    passes: int = PASSES,
+) -> Array:
     """The weights (d,) of features for the kernel exp(-sum_j a_j |u_j - u'_j|), by (1) and (2).
 
     U: rows (n, d), features of about the same spread; Phi: their targets (n, p); lam: of the ridge regression.
+    start, passes: the weights after some passes, and how many are to come.
 
     >>> U = np.random.default_rng(0).normal(size=(100, 3))
     >>> relevance(U, np.sign(U[:, :1])).round(1)
@@ -93,9 +101,9 @@ def relevance(U: Array, Phi: Array, lam: float = RELEVANCE_LAM, shares: Array | 
     points = _spaced(len(U), MOST_POINTS)
     shares = np.ones(U.shape[1]) if shares is None else shares
     features = max(1.0, float(shares.sum()))
-    weights = np.full(U.shape[1], TOTAL / features)
+    weights = np.full(U.shape[1], TOTAL / features) if start is None else start
     least = FLAT * math.sqrt(np.sum(Phi**2) / max(1, len(Phi)))
-    for _ in range(PASSES if len(U) else 0):
+    for _ in range(passes if len(U) else 0):
         sizes = np.sqrt(_squared_slopes(U, Phi, points, weights, lam))
         total = shares @ sizes
         if total <= least:

@@ -13,6 +13,7 @@ wrong ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from oskaar.guards import exclusive
 from oskaar.inputs import Block, Inputs
 from oskaar.inputs.stores import MixedStore
 from oskaar.kernels import Scaled, nearness
+from oskaar.kernels.learned import PASSES
 from oskaar.learners.base import inputs_for, require_kernel, require_loss, require_positive
 from oskaar.learners.change_points import RATE, Change, ChangeDetector
 from oskaar.learners.columns import ColumnRidges
@@ -37,7 +39,7 @@ from oskaar.learners.neighbours import Neighbours
 from oskaar.learners.own_expert import OwnExpert
 from oskaar.learners.reading import FIRST, Reading
 from oskaar.learners.refit import Refit
-from oskaar.learners.relearning import KeptRounds, Relearning
+from oskaar.learners.relearning import KeptRounds, Prepared, Relearning
 from oskaar.learners.restarts import FeatureRestarts, KernelRestarts
 from oskaar.learners.selection import SelectedMixture
 from oskaar.learners.settings import rate_of_alarms
@@ -57,12 +59,15 @@ RIDGE_LAMS: dict[str, tuple[float, ...]] = {
     "rough": (0.01, 0.5),
     "ranks": (0.03,),
     "kernel": (0.05, 0.5, 1.0, 2.0),
-    "autoregression": (0.03, 1.0),
+    "autoregression": (0.1,),
 }
 """Of ridge regressions with each kernel, where they are not the next ones. "kernel" is the only one there is."""
 
 MORE_LAMS = (0.05, 0.5, 2.0)
 """Of ridge regressions with other kernels."""
+
+NOISE_LAMS, NOISE_INPUTS = (3.0,), 64
+"""Of a ridge regression with the smooth kernel for labels that are mostly noise: it needs few inputs."""
 
 SINCE_CHANGE = {"rough": [0.05], "ranks": [0.03]}
 """Lams of ridge regressions on the rows since the last change, with each of these kernels."""
@@ -216,17 +221,19 @@ class Ensemble(OnlineLearner):
             estimator = self._selected(estimator, [group for e in static for group in e.groups])
         return inputs, estimator
 
-    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
-        """Of many rows it is made at once, where rounds are rows and experts its own."""
+    def _made_of(self, kept: KeptRounds, prepared: Prepared) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
+        """Made of many rows at once, where rounds are rows and experts its own: when it is known what matters."""
         if self._stays(kept.rows):
             return None
-        reading = self._read_anew(kept)
+        reading = self._read_anew(kept, prepared)
         if reading is None:
             return None
+        in_turn = self.loss.parts or self._own is not None
+        if kept.rows >= FITTED and not in_turn and reading.learns and prepared.passes < PASSES:
+            return replace(prepared, weights=reading.with_weights(1).weights, passes=prepared.passes + 1)
         inputs, estimator = self._assemble(reading)
         on_kernels = estimator.mixture.restarts.window is None
-        again = on_kernels and (kept.rows < FITTED or _has_bound(estimator))
-        if again or self.loss.parts or self._own is not None:
+        if in_turn or (on_kernels and (kept.rows < FITTED or _has_bound(estimator))):
             return inputs, estimator
         if reading.encoded is None:
             block = inputs.part(kept.block(0, kept.rows), 0, kept.rows)
@@ -317,6 +324,9 @@ class Ensemble(OnlineLearner):
         ]
         if parts:
             return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
+        if linear is not None:
+            few = Nystrom(reading.kernels["smooth"], min(NOISE_INPUTS, self._budget), ridge=min(LAMS))
+            ridges.append(Ridges(inputs, 0, few, list(NOISE_LAMS), "few inputs", True, False, renewal))
         if linear is not None and linear.dim <= MOST_LAGGED:
             name, again = "autoregression", reading.rows < self._last  # experts are made anew, which wakes it
             ridges.append(

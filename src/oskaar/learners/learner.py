@@ -32,7 +32,7 @@ from oskaar.learners.estimators import Estimator, Pending
 from oskaar.learners.labels import Labels
 from oskaar.learners.reading import Reading, reading_of
 from oskaar.learners.refit import Refit
-from oskaar.learners.relearning import Advance, KeptRounds, Relearning
+from oskaar.learners.relearning import Advance, KeptRounds, Prepared, Relearning
 from oskaar.learners.tickets import Asked, Tickets, require_max_open
 from oskaar.losses import Loss, Space
 from oskaar.memory import Cost, held, require_max_bytes, require_space
@@ -458,22 +458,22 @@ class OnlineLearner(Confidence, Predictor):
             **others,
         )
 
-    def _made_of(self, kept: KeptRounds) -> tuple[Inputs, Estimator] | Refit | None:
+    def _made_of(self, kept: KeptRounds, prepared: Prepared) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
         """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
-        reading = self._read_anew(kept)
+        reading = self._read_anew(kept, prepared)
         return None if reading is None else self._assemble(reading)
 
-    def _read_anew(self, kept: KeptRounds) -> Reading | None:
+    def _read_anew(self, kept: KeptRounds, prepared: Prepared) -> Reading | None:
         """How rows are read from now on; None where it is as before, and they have no units."""
         before, rows, columns = self._inputs.schema, kept.rows, self._inputs.columns_kept
-        targets = cache(lambda: Labels(self.loss, self._space, kept.ys, kept.ends).Phi)
+        targets = cache(lambda: Labels(self.loss, prepared.space, kept.ys, kept.ends).Phi)
         if self._relearning is None or not self._relearning.units:
             return Reading(before, targets=targets, rows=rows, columns=columns)
         reading = reading_of(kept.block(0, rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
         if unchanged and reading.encoded is None and rows < (self._relearning.others or self._relearning.last):
             return None
-        return replace(reading, targets=targets, rows=rows, columns=columns)
+        return replace(reading, targets=targets, rows=rows, columns=columns, weights=prepared.weights)
 
     def _take(self, advance: Advance) -> None:
         """Write down what was learned again; an estimator that has learned all takes over."""

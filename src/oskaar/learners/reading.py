@@ -11,7 +11,8 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.inputs import Block, Inputs
-from oskaar.kernels import Kernel, default_kernels
+from oskaar.kernels import Kernel, default_kernels, weights_of_features
+from oskaar.kernels.learned import PASSES
 from oskaar.rows import MixedRows
 from oskaar.schema import Schema
 
@@ -26,6 +27,7 @@ class Reading:
     features: as how many features the numbers of a row count.
     targets: makes phi of their labels.
     rows: how many rows it is of; columns: how many columns sparse rows have by then.
+    weights: how much each feature matters in the rough kernel; None where it is not known yet.
     """
 
     schema: Schema | None = None
@@ -34,30 +36,47 @@ class Reading:
     targets: Callable[[], Array] | None = None
     rows: int = 0
     columns: int | None = None
+    weights: Array | None = None
 
     @property
     def first(self) -> Kernel | None:
         """The kernel of a learner that has one."""
-        return None if self.encoded is None else next(iter(self._kernels(None).values()))
+        return None if self.encoded is None else next(iter(self._kernels().values()))
 
     @property
     def mixed(self) -> bool:
         """Whether rows have numbers and text."""
         return isinstance(self.encoded, MixedRows)
 
+    @property
+    def learns(self) -> bool:
+        """Whether labels tell how much each feature matters.
+
+        Not with text beside the numbers: what text explains is mistaken for what numbers do.
+        """
+        return self.targets is not None and self.encoded is not None and not self.mixed
+
+    def with_weights(self, passes: int = PASSES) -> Reading:
+        """When so many passes more have told how much each feature matters."""
+        assert self.targets is not None
+        targets = self.targets()
+        weights = weights_of_features(self.encoded, targets, self._fixed, self.features, self.weights, passes)
+        return replace(self, weights=weights)
+
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
-        """The default kernels by name, of which the rough one has learned from labels how much each feature matters.
-
-        Not with text beside the numbers: what text explains is mistaken for what numbers do. None without units.
-        """
+        """The default kernels by name, of which the rough one has learned from labels. None without units."""
         if self.encoded is None:
             return {}
-        return self._kernels(None if self.targets is None or self.mixed else self.targets())
+        known = self.with_weights() if self.learns and self.weights is None else self
+        return known._kernels()
 
-    def _kernels(self, targets: Array | None) -> dict[str, Kernel]:
-        fixed: Any = None if self.schema is None else self.schema.fixed
-        return default_kernels(self.encoded, fixed, self.features, targets)
+    @property
+    def _fixed(self) -> Any:
+        return None if self.schema is None else self.schema.fixed
+
+    def _kernels(self) -> dict[str, Kernel]:
+        return default_kernels(self.encoded, self._fixed, self.features, self.weights)
 
 
 def can_change(block: Block) -> bool:

@@ -39,11 +39,11 @@ from oskaar.learners.since_change import SinceChange
 from oskaar.rows import count, joined, pick
 from oskaar.saved import saved
 
-TAKEN, SUMMED = 32, 64
+TAKEN, SUMMED = 16, 128
 """Rows shown to a dictionary, and added up, in a piece; more of them are added up where features are few."""
 
-SHOW, HEAVY = 2, 3
-"""Pieces count as so many: rows shown to a dictionary, and factorisations; others as 1."""
+SHOW, SUM, GRAM, SOLVE = 2, 3, 2, 4
+"""Pieces count as so many: rows that are shown or added up, kernel values of all rows, factorisations."""
 
 
 @saved("refit/regressions")
@@ -51,7 +51,8 @@ SHOW, HEAVY = 2, 3
 class RefitRegressions:
     """Regressions with one feature map: its dictionary, then the sums over all rows, then each solver.
 
-    shown: pieces shown to the dictionary; summed: rows added up; whole: whether all rows are there.
+    known: rows that had come when it was begun; shown: pieces of them shown to the dictionary; summed: rows added up;
+    whole: whether all rows are there.
     """
 
     ridges: Ridges
@@ -60,6 +61,7 @@ class RefitRegressions:
     features: FeatureMap
     ZZ: Array
     ZT: Array
+    known: int
     shown: int = 0
     summed: int = 0
     solvers: tuple[Any, ...] = ()
@@ -70,20 +72,21 @@ class RefitRegressions:
         """Of regressions that have seen nothing."""
         assert ridges.features is not None
         targets = ridges.targets(Phi)
-        return cls(ridges, rows, targets, ridges.features, np.zeros((0, 0)), np.zeros((0, targets.shape[1])))
+        sums = np.zeros((0, 0)), np.zeros((0, targets.shape[1]))
+        return cls(ridges, rows, targets, ridges.features, *sums, count(rows))
 
     @property
     def left(self) -> int:
         """What is left, about, as a number of pieces: a dictionary takes up most of what it is shown."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
-        factors = len(self.ridges.solvers) - len(self.solvers) if self.whole else 0
+        factors = SOLVE * (len(self.ridges.solvers) - len(self.solvers)) if self.whole else 0
         room = 0 if self.features.full else self.features.dim - getattr(self.features, "size", 0)
-        return SHOW * min(self._to_show, 1 + 5 * room // (4 * TAKEN)) + sums + HEAVY * factors
+        return SHOW * min(self._to_show, 1 + 5 * room // (4 * TAKEN)) + SUM * sums + factors
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return SHOW if self._to_show else 1 if self.summed < count(self.rows) else HEAVY
+        return SHOW if self._to_show else SUM if self.summed < count(self.rows) else SOLVE
 
     @property
     def growth(self) -> int:
@@ -92,7 +95,7 @@ class RefitRegressions:
 
     @property
     def _to_show(self) -> int:
-        return 0 if self.features.full or self.whole else -(-count(self.rows) // TAKEN) - self.shown
+        return 0 if self.features.full or self.summed else -(-self.known // TAKEN) - self.shown
 
     @property
     def _together(self) -> int:
@@ -102,16 +105,16 @@ class RefitRegressions:
     def advanced(self) -> RefitRegressions:
         """With the next piece."""
         if self._to_show:
-            spaced = pick(self.rows, slice(self.shown, None, -(-count(self.rows) // TAKEN)))
+            spaced = pick(self.rows, slice(self.shown, self.known, -(-self.known // TAKEN)))
             return replace(self, features=self.features.seen(spaced)[1], shown=self.shown + 1)
         if self.summed < count(self.rows):
             return self._with_sums()
         solver = self.ridges.solvers[len(self.solvers)]
         return replace(self, solvers=(*self.solvers, solver.fitted(self.ZZ, self.ZT, count(self.rows))))
 
-    def closed(self, rows: Rows, Phi: Array) -> RefitRegressions:
-        """With all rows; those that have come meanwhile are learned one after the other."""
-        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=True)
+    def with_rows(self, rows: Rows, Phi: Array, whole: bool) -> RefitRegressions:
+        """With those that have come meanwhile, which are learned one after the other."""
+        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=whole)
 
     def learned(self) -> Ridges:
         """The regressions, when all pieces are done."""
@@ -119,9 +122,10 @@ class RefitRegressions:
 
     def _with_sums(self) -> RefitRegressions:
         """With the sums over the next rows, of Z^T Z the upper triangle."""
-        here = slice(self.summed, min(self.summed + self._together, count(self.rows)))
+        late = self.summed >= self.known
+        here = slice(self.summed, min(self.summed + self._together, count(self.rows) if late else self.known))
         rows = pick(self.rows, here)
-        Z, features = self.features.seen(rows) if self.whole else (self.features(rows), self.features)
+        Z, features = self.features.seen(rows) if late else (self.features(rows), self.features)
         Z = self.ridges.with_lags(Z, followed(self.ridges.last, self.targets[: here.stop - 1]))
         D, p = Z.shape[1], self.targets.shape[1]
         ZZ, ZT = _placed(self.ZZ, D, D), _placed(self.ZT, D, p)  # features that are new were 0 before
@@ -144,12 +148,13 @@ class RefitKernelRegressions:
     @property
     def left(self) -> int:
         """What is left, as a number of pieces."""
-        return (self.K is None) + HEAVY * (len(self.ridges.solvers) - len(self.solvers)) if self.whole else 0
+        solvers = len(self.ridges.solvers) - len(self.solvers)
+        return GRAM * (self.K is None) + SOLVE * solvers if self.whole else 0
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return 1 if self.K is None else HEAVY
+        return GRAM if self.K is None else SOLVE
 
     @property
     def growth(self) -> int:
@@ -164,9 +169,9 @@ class RefitKernelRegressions:
         solver = self.ridges.solvers[len(self.solvers)]
         return replace(self, solvers=(*self.solvers, solver.fitted(self.K, self.targets)))
 
-    def closed(self, rows: Rows, Phi: Array) -> RefitKernelRegressions:
-        """With all rows."""
-        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=True)
+    def with_rows(self, rows: Rows, Phi: Array, whole: bool) -> RefitKernelRegressions:
+        """With those that have come meanwhile."""
+        return replace(self, rows=rows, targets=self.ridges.targets(Phi), whole=whole)
 
     def learned(self) -> Ridges:
         """The regressions, when all pieces are done."""
@@ -190,12 +195,12 @@ class RefitRestarts:
     def left(self) -> int:
         """What is left, as a number of pieces."""
         solvers = len(self.restarts.solvers) - len(self.solvers)
-        return (self.K is None) + 3 * HEAVY * solvers - HEAVY * (self.L is not None)
+        return GRAM * (self.K is None) + 2 * SOLVE * solvers - SOLVE * (self.L is not None)
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return 1 if self.K is None else HEAVY if self.L is None else 2 * HEAVY
+        return GRAM if self.K is None else SOLVE
 
     @property
     def growth(self) -> int:
@@ -225,8 +230,8 @@ class RefitLabels:
     Phi: Array
     left = growth = 0
 
-    def closed(self, rows: Rows, Phi: Array) -> RefitLabels:
-        """With all labels."""
+    def with_rows(self, rows: Rows, Phi: Array, whole: bool) -> RefitLabels:
+        """With the labels that have come meanwhile."""
         return replace(self, Phi=Phi)
 
     def learned(self) -> PastLabels | SinceChange:
@@ -256,18 +261,19 @@ class Refit:
         inputs.append(inputs.part(block, block.n - _kept(estimator, block.n, Phi), block.n))
         return cls(inputs, estimator, block.rows, Phi, tuple(_part(e, block, Phi) for e in estimator.mixture.experts))
 
-    def closed(self, block: Block, Phi: Array) -> Refit:
-        """When all is done that can be without them: with the rows and labels that have come meanwhile, the last."""
+    def with_rows(self, block: Block, Phi: Array, whole: bool) -> Refit:
+        """With the rows and labels that have come meanwhile; whole: they are the last."""
         arrays = [self.rows, *(part.features for part in self.parts if isinstance(part, RefitRegressions))]
         new = copy.deepcopy(self, {id(one): one for one in arrays})  # with inputs of its own
         rows, Phi = joined(self.rows, block.rows), np.concatenate([fit_columns(self.Phi, Phi.shape[1]), Phi])
         n, restarts = count(rows), new.estimator.mixture.restarts
         new.inputs.append(block)
         new.inputs.forget(new.inputs.n - _kept(new.estimator, n, Phi))
-        last = slice(n - min(n, restarts.most_rows(Phi.shape[1]) or n), n)
-        restarts = RefitRestarts(restarts, pick(rows, last), Phi[last], n)
-        parts = restarts, *(part.closed(rows, Phi) for part in new.parts)
-        return replace(new, rows=rows, Phi=Phi, parts=parts, whole=True)
+        parts = tuple(part.with_rows(rows, Phi, whole) for part in new.parts)
+        if whole:
+            last = slice(n - min(n, restarts.most_rows(Phi.shape[1]) or n), n)
+            parts = RefitRestarts(restarts, pick(rows, last), Phi[last], n), *parts
+        return replace(new, rows=rows, Phi=Phi, parts=parts, whole=whole)
 
     @property
     def left(self) -> int:
@@ -279,11 +285,15 @@ class Refit:
         """About the memory that the next pieces take: those of the largest part."""
         return int(max(part.growth for part in self.parts))
 
-    def advanced(self, share: float) -> Refit:
-        """With so much of what is left done: at least a piece, and then those that this has room for."""
-        parts, room, begun = list(self.parts), math.ceil(share * self.left), False
+    def advanced(self, rows: int, of: int) -> Refit:
+        """When so many rows have come, of those at whose end all is done: as much of what is left.
+
+        Where less than the next piece is due in a round, it is done in some rounds only, evenly spaced.
+        """
+        parts, begun = list(self.parts), False
+        room = math.ceil(self.left * rows / of) if rows < of else math.inf
         for i, part in enumerate(parts):
-            while part.left and (part.weight <= room or not begun):
+            while part.left and (part.weight <= room or not (begun or of % max(1, round(part.weight / room)))):
                 part, room, begun = part.advanced(), room - part.weight, True
             parts[i] = part
             if part.left:

@@ -5,10 +5,11 @@ rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16,
 schema alone is. An ensemble goes over from kernels to features when there are many rows, and takes no units shortly
 before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
-again, 8 or more at a time, and those that come meanwhile. It takes the place of the present one about n / 8 rows
-later (`swap_after`); up to 16 rows at once. One that knows many rows is made of these n, and of most of those that
-come meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at a time. When
-it takes the place of the present one, it goes on with the accounts of that.
+again, some at a time, and those that come meanwhile. It takes the place of the present one about n / 8 rows later
+(`swap_after`); up to 8 rows at once. One that knows many rows is made of these n, and of most of those that come
+meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at a time. When it
+takes the place of the present one, it goes on with the accounts of that. What the kernels of many rows have to know
+of labels is prepared before, a pass at a time.
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -28,32 +29,41 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import state
-from oskaar.arrays import reach
+from oskaar.arrays import Array, reach
 from oskaar.inputs import Block, Inputs
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Carried, Mixture
 from oskaar.learners.reading import FIRST, can_change
-from oskaar.learners.refit import Refit
+from oskaar.learners.refit import SUMMED, Refit
 from oskaar.losses import Loss, Space
 from oskaar.rows import count, joined, nbytes, pick
 from oskaar.saved import saved
 from oskaar.schema import Schema, tables
 
-LAST = 512
+LAST_UNITS = 512
 """Units are taken at 4, 8, ... rows, up to so many."""
 
-AT_ONCE, AT_A_TIME = 16, 8
+AT_ONCE, AT_A_TIME = 8, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
-LATE = 6
-"""A refit is closed when a sixth of the rows from its first one to the swap is to come."""
+LAST, SHARE = 20, 40
+"""A refit is closed when so many rows are to come until the swap, which no solver folds into its factor by then.
+
+And at most a fortieth of all rows.
+"""
+
+APART = 2
+"""Rows from one pass of what is prepared to the next."""
 
 PER_ROW = 256
 """Bytes that keeping a row takes beside its numbers."""
 
-Assemble = Callable[["KeptRounds"], "tuple[Inputs, Estimator] | Refit | None"]
-"""From the rounds so far to the inputs and the estimator that come next, which have seen nothing; None: no others."""
+Assemble = Callable[["KeptRounds", "Prepared"], "tuple[Inputs, Estimator] | Refit | Prepared | None"]
+"""From the rounds so far to the inputs and the estimator that come next, which have seen nothing; None: no others.
+
+What is prepared first comes back for the next round.
+"""
 
 
 @saved("learner/kept-rounds")
@@ -91,6 +101,12 @@ class KeptRounds:
         other._schema, other._columns = block.schema, self._columns or block.columns
         return other
 
+    def first(self, rounds: int) -> KeptRounds:
+        """The first rounds alone."""
+        other = copy.copy(self)
+        other.ys, other.ends = self.ys[:rounds], self.ends[:rounds]
+        return other
+
     def block(self, lo: int, hi: int) -> Block:
         """Rows lo..hi-1, to be read by `Inputs.part`."""
         first, last = bisect_right(self._starts, lo) - 1, bisect_right(self._starts, hi - 1)
@@ -99,6 +115,21 @@ class KeptRounds:
         parts[0] = _some(parts[0], lo - self._starts[first], _size(parts[0]))
         names = None if _raw(parts[-1]) else self._names
         return Block(_all_of(parts), hi - lo, names, None, self._schema, self._columns)
+
+
+@saved("learner/prepared")
+@dataclass(frozen=True)
+class Prepared:
+    """What is known before the next estimator is made of the first `rounds` rounds, whose labels have this space.
+
+    swap: as of `Underway`; weights: how much each feature matters, after so many passes (`kernels.relevance`).
+    """
+
+    rounds: int
+    swap: int
+    space: Space
+    weights: Array | None = None
+    passes: int = 0
 
 
 @saved("learner/underway")
@@ -141,10 +172,10 @@ class Underway:
         if self.carries:
             made.mixture.continue_from(present.mixture)
 
-    def refitted(self, share: float) -> Underway:
-        """With so much of what is left of the refit done; with all of it, the rounds that had come are learned."""
+    def refitted(self, rows: int, of: int) -> Underway:
+        """With what is due of the refit when so many rows come; with all of it, they are learned."""
         assert self.refit is not None
-        refit = self.refit.advanced(share)
+        refit = self.refit.advanced(min(rows, of), of)
         if refit.left or not refit.whole:
             return replace(self, refit=refit)
         refit, mixture = refit.learned()
@@ -183,16 +214,17 @@ class Relearning:
     last: the last of these.
     """
 
-    def __init__(self, loss: Loss, units: bool, others: int | None = None, last: int = LAST) -> None:
+    def __init__(self, loss: Loss, units: bool, others: int | None = None, last: int = LAST_UNITS) -> None:
         self.loss, self.units, self.others, self.last = loss, units, others, last
         self.due = 1 if units else others or 0
         self.rounds = KeptRounds()
+        self.prepared: Prepared | None = None
         self.underway: Underway | None = None
 
     @property
     def room(self) -> int:
         """Rows that may come until something has to be done."""
-        return (self.due if self.underway is None else self.underway.swap) - self.rounds.rows
+        return (self._due if self.underway is None else self.underway.swap) - self.rounds.rows
 
     def after(self, block: Block, labels: Labels, assemble: Assemble, carried: Callable[[], Carried]) -> Advance:
         """When these rounds have come; carried: the accounts of the present estimator after them. Changes nothing."""
@@ -203,14 +235,14 @@ class Relearning:
         rounds = self.rounds.with_rounds(block, labels)
         new = self._with(rounds=rounds)
         if self.underway is None:
-            return new._begun(labels.space, assemble) if rounds.rows >= new.due else Advance(new)
+            return new._begun(labels.space, assemble) if rounds.rows >= new._due else Advance(new)
         underway = self.underway
         if underway.refitting:
             underway = new._refitted(underway, self.rounds.rows)
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = new._aim(underway, rounds.rows)
-        together = AT_A_TIME if underway.refit is None else AT_A_TIME // 4
+        together = min(AT_A_TIME, underway.swap // 5) if underway.refit is None else AT_A_TIME // 4
         if rounds.rows < underway.swap and aim - new._learned_rows(underway) < together:
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
@@ -243,6 +275,9 @@ class Relearning:
         state.require(rounds._starts == [sum(sizes[:i]) for i in range(len(sizes))], "where kept rounds start")
         state.require(sum(sizes) == rounds.rows, "as many rows as rounds end with")
         state.require_count(self.due, "the rows at which units are taken")
+        state.require_kind(self.prepared, (Prepared, type(None)), "what is prepared")
+        if self.prepared is not None:
+            state.require(0 < self.prepared.rounds <= len(rounds.ys), "rounds that are prepared must have come")
         if self.underway is not None:
             state.require_kind(self.underway, Underway, "the estimator under way")
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
@@ -254,6 +289,12 @@ class Relearning:
 
     # ---------------------------------------------------------------- inside
 
+    @property
+    def _due(self) -> int:
+        """The number of rows at which the next estimator is made, or prepared further."""
+        prepared = self.prepared
+        return self.due if prepared is None else self.rounds.ends[prepared.rounds - 1] + APART * prepared.passes
+
     def _with(self, **changes: Any) -> Relearning:
         other = object.__new__(Relearning)
         vars(other).update(vars(self), **changes)
@@ -263,15 +304,22 @@ class Relearning:
         """Make the next estimator; where there are few rows, or too many for the time, it takes over at once."""
         rows = self.rounds.rows
         n = min(1 << (rows.bit_length() - 1), self.last)
-        later = self._with(due=rows + 1 if rows < FIRST else 2 * n)
-        after, made = (later if later.due <= self.last else None), assemble(self.rounds)
+        prepared = self.prepared or Prepared(len(self.rounds.ys), swap_after(n), space)
+        kept = self.rounds.first(prepared.rounds)
+        made = assemble(kept, prepared)
+        while isinstance(made, Prepared):
+            if rows + AT_A_TIME < prepared.swap:  # else there is no time
+                return Advance(self._with(prepared=made))
+            made = assemble(kept, made)
+        later = self._with(prepared=None, due=rows + 1 if rows < FIRST else 2 * n)
+        after = later if later.due <= self.last else None
         if made is None:
             return Advance(after)
         if isinstance(made, Refit):
-            rounds = len(self.rounds.ys)
-            underway = Underway(made.inputs, made.estimator, swap_after(n), rounds, space, refit=made)
+            parts = made.inputs, made.estimator
+            underway = Underway(*parts, prepared.swap, prepared.rounds, prepared.space, refit=made)
             return Advance(later._with(underway=underway), made=underway)
-        underway = Underway(*made, swap_after(n), len(self.rounds.ys), space)
+        underway = Underway(*made, prepared.swap, prepared.rounds, prepared.space)
         if n > AT_ONCE and rows < underway.swap:
             return Advance(later._with(underway=underway), made=underway)
         while underway.learned < len(self.rounds.ys):
@@ -318,23 +366,27 @@ class Relearning:
 
     def _refit_ends(self, underway: Underway) -> int:
         """The number of rows at which a refit is closed, or done: some before the swap, and half way from there."""
-        made, left = self.rounds.ends[underway.known - 1], underway.swap - self.rounds.ends[underway.known - 1]
         assert underway.refit is not None
-        return made + left // 2 if underway.refit.whole else underway.swap - left // LATE
+        if not underway.refit.whole:
+            return underway.swap - min(LAST, underway.swap // SHARE)
+        return (self.rounds.ends[underway.known - 1] + underway.swap) // 2
 
     def _refitted(self, underway: Underway, before: int) -> Underway:
         """With the pieces of a refit that are due now, when there were so many rows before."""
         rows, ends = self.rounds.rows, self._refit_ends(underway)
-        underway = underway.refitted(min(1.0, (rows - before) / max(1, ends - before)))
-        if underway.refit is None or underway.refit.whole or rows < ends:
-            return underway
         kept, known = self.rounds, underway.known
         made = kept.ends[known - 1]
+        late = 0 if underway.refit is None or underway.refit.whole else (underway.swap - made) // 8
+        underway = underway.refitted(rows - before, max(1, ends - late - before))
+        if underway.refit is None or underway.refit.whole:
+            return underway
+        if rows < ends and (underway.refit.left or rows - made < SUMMED // 2):
+            return underway
         labels = Labels(self.loss, underway.space, kept.ys[known:], np.array(kept.ends[known:]) - made)
         block = underway.inputs.part(kept.block(made, rows), 0, rows - made)
-        refit = underway.refit.closed(block, labels.Phi)
+        refit = underway.refit.with_rows(block, labels.Phi, whole=rows >= ends)
         underway = replace(underway, inputs=refit.inputs, refit=refit, known=len(kept.ys), space=labels.space)
-        return underway if rows < underway.swap else underway.refitted(1.0)
+        return underway if rows < underway.swap else underway.refitted(1, 1)
 
     def _learned_rows(self, underway: Underway) -> int:
         return self.rounds.ends[underway.learned - 1] if underway.learned else 0

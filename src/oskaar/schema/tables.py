@@ -143,7 +143,7 @@ def joined(tables: list[Any]) -> Table:
         one: Table = tables[0]
         return one
     n, first = sum(table.n for table in tables), tables[0]
-    if all(isinstance(t, Columns) and list(t.names) == list(first.names) for t in tables):
+    if all(isinstance(t, Columns) and (t.names is first.names or list(t.names) == list(first.names)) for t in tables):
         if all(t.matrix is not None for t in tables):
             return Columns(first.names, [], n, np.concatenate([t.matrix for t in tables]))
         columns = [[cell for t in tables for cell in _listed(t.column(name))] for name in first.names]
