@@ -30,7 +30,7 @@ def standardised_kernels(
         exp(-sum_j a_j |u_j - u'_j|) + <x, x'> / 10d + 1           rough, feature by feature, as forests of trees are
         exp(-sum_j b_j |r_j - r'_j|) + <x, x'> / 10d + 1           rough on ranks: units do not matter
 
-    a_j is 3 / 2d where nothing is known, s_j = 2d a_j / 3. u is x, cut off at the lowest and the highest value of each
+    a_j is 3 / 2d where nothing is known, s_j = 2d a_j / 3. u is x, cut off at the lowest and highest value of each
     feature in these rows: what lies beyond is as at the edge. Else a feature that has not moved yet counts as far
     away as soon as it does. r is the rank of x (`kernels.Ranks`); b_j is 3 / d, and for columns whose unit is fixed
     as much less as ranks set 0 and 1 further apart.
