@@ -133,9 +133,26 @@ class RefitRegressions:
         return replace(self, ZZ=ZZ, ZT=ZT, features=features, summed=here.stop)
 
 
+class OfKernelValues:
+    """What is made of a Gram matrix K, the first piece."""
+
+    rows: Rows
+    K: Array | None
+
+    @property
+    def weight(self) -> int:
+        """As how many pieces the next one counts."""
+        return GRAM if self.K is None else SOLVE
+
+    @property
+    def growth(self) -> int:
+        """About the memory that the next pieces take: a few matrices of the rows."""
+        return 32 * count(self.rows) ** 2
+
+
 @saved("refit/kernel-regressions")
 @dataclass(frozen=True)
-class RefitKernelRegressions:
+class RefitKernelRegressions(OfKernelValues):
     """Regressions with one kernel: once all rows are there, its Gram matrix, then each solver."""
 
     ridges: Ridges
@@ -150,16 +167,6 @@ class RefitKernelRegressions:
         """What is left, as a number of pieces."""
         solvers = len(self.ridges.solvers) - len(self.solvers)
         return GRAM * (self.K is None) + SOLVE * solvers if self.whole else 0
-
-    @property
-    def weight(self) -> int:
-        """As how many pieces the next one counts."""
-        return GRAM if self.K is None else SOLVE
-
-    @property
-    def growth(self) -> int:
-        """About the memory that the next pieces take: a few matrices of all rows."""
-        return 32 * count(self.rows) ** 2
 
     def advanced(self) -> RefitKernelRegressions:
         """With the next piece."""
@@ -180,7 +187,7 @@ class RefitKernelRegressions:
 
 @saved("refit/restarts")
 @dataclass(frozen=True)
-class RefitRestarts:
+class RefitRestarts(OfKernelValues):
     """Restarts on their rows, the last: the Gram matrix of their kernel, then each solver, by its factor L."""
 
     restarts: KernelRestarts
@@ -196,16 +203,6 @@ class RefitRestarts:
         """What is left, as a number of pieces."""
         solvers = len(self.restarts.solvers) - len(self.solvers)
         return GRAM * (self.K is None) + 2 * SOLVE * solvers - SOLVE * (self.L is not None)
-
-    @property
-    def weight(self) -> int:
-        """As how many pieces the next one counts."""
-        return GRAM if self.K is None else SOLVE
-
-    @property
-    def growth(self) -> int:
-        """About the memory that the next pieces take: a few matrices of their rows."""
-        return 32 * count(self.rows) ** 2
 
     def advanced(self) -> RefitRestarts:
         """With the next piece."""

@@ -31,6 +31,7 @@ from scipy.linalg import LinAlgError
 from oskaar import state
 from oskaar.arrays import Array, reach
 from oskaar.inputs import Block, Inputs
+from oskaar.kernels.learned import PASSES
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Carried, Mixture
@@ -38,7 +39,7 @@ from oskaar.learners.reading import FIRST, can_change
 from oskaar.learners.refit import SUMMED, Refit
 from oskaar.losses import Loss, Space
 from oskaar.rows import count, joined, nbytes, pick
-from oskaar.saved import saved
+from oskaar.saved import require_floats, saved
 from oskaar.schema import Schema, tables
 
 LAST_UNITS = 512
@@ -130,6 +131,16 @@ class Prepared:
     space: Space
     weights: Array | None = None
     passes: int = 0
+
+    def check_state(self, rounds: int) -> None:
+        """Refuse what no learner that has seen so many rounds could have."""
+        state.require_kind(self.space, Space, "the space")
+        state.require(0 < state.require_count(self.rounds, "rounds") <= rounds, "rounds that are prepared have come")
+        state.require_count(self.swap, "the rows at which it takes over")
+        state.require(0 < state.require_count(self.passes, "passes") <= PASSES, "there may be so many passes")
+        weights: Any = self.weights
+        require_floats(weights)
+        state.require(weights.ndim == 1 and bool((weights >= 0).all()), "a weight for each feature")
 
 
 @saved("learner/underway")
@@ -277,7 +288,7 @@ class Relearning:
         state.require_count(self.due, "the rows at which units are taken")
         state.require_kind(self.prepared, (Prepared, type(None)), "what is prepared")
         if self.prepared is not None:
-            state.require(0 < self.prepared.rounds <= len(rounds.ys), "rounds that are prepared must have come")
+            self.prepared.check_state(len(rounds.ys))
         if self.underway is not None:
             state.require_kind(self.underway, Underway, "the estimator under way")
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
