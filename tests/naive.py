@@ -457,7 +457,7 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None, steps=True)
     """Experts that never restart, at the rows lo..hi-1: [(group, logarithm of the prior weight, estimate)].
 
     Where rounds are made of parts: ridge regressions with the kernels after the first, or with the only one. Else
-    with each, the label before plus what a ridge regression with the rough kernel says of the differences, with five
+    with each, the label before plus what a ridge regression with the rough kernel says of the differences, with four
     kernels ridge regressions with the linear one and on three times the three labels before, the label before, and
     the mean.
     lams: those of each kernel, or the same for all.
@@ -480,7 +480,7 @@ def static_experts(Ks, Phi, lo, hi, lams, parts=False, columns=None, steps=True)
         *(("differences", -3.0, before[now] + move) for move in moves),
         *((name, -1.0, g) for k, name, g in found if k > stepped),
     ]
-    if len(Ks) == 5:
+    if len(Ks) == 4:
         padded = np.clip(np.vstack([np.zeros((3, Phi.shape[1])), Phi]), -30, 30)
         lags = np.hstack([padded[3 - i : len(padded) - i] for i in (1, 2, 3)])
         found += [("lags", -1.0, ridge(Ks[1] + 9 * lags @ lags.T, Phi, past, now, lam)) for lam in (0.1,)]
@@ -655,7 +655,7 @@ def mixture_with_experts(
             linear = [1] if len(of_round) > 1 else []
             for name in dict.fromkeys(group):
                 of = [i for i in range(len(group)) if group[i] == name]
-                if isinstance(name, tuple) or name in [*linear, 4, "last"]:
+                if isinstance(name, tuple) or name in [*linear, "last"]:
                     v = np.exp(logs[of] - max(logs[of]))  # p may be nothing here
                     candidates.append(sum(w * found[i] for w, i in zip(v, of)) / sum(v))
             if scored is not None:
@@ -715,7 +715,7 @@ def ensemble(
         Ks, alone = [gram(k, seen, seen) for k in kernels], len(kernels) == 1
         asked = {"lams": (0.1,), "later": -4.0, "ridges": Ks, "window": early, **settings}
         asked["steps"] = not alone or (kernel is not None and not cosine)
-        lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,), (3.0,)]
+        lams_of_each = [(0.1,), (0.05,), (0.01, 0.5), (0.03,)]
         asked["ridge_lams"] = (0.05, 0.5, 1.0, 2.0) if alone else lams_of_each
         if not alone and not parts and settings.get("ridges", Ks) is not None:
             asked["since"] = 0.001, [(Ks[2], 0.05), (Ks[3], 0.03)]
@@ -724,7 +724,6 @@ def ensemble(
             asked |= {"lams": (0.5,), "ridge_lams": (0.05, 0.5) if alone else lams_of_each}
             asked |= {"window": None, "lives": lives("geometric")}
             asked["by_columns"] = seen if sparse or (alone and kernel is None) else None
-        found = []
         if taken[begin] >= exact:
             asked |= {} if parts else {"window": window}
             rough = max(1, budget // 2) if parts else budget
@@ -736,13 +735,6 @@ def ensemble(
                 else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown, piece)
                 for k, K, m in zip(kernels, Ks, sizes)
             ]
-        elif not alone and not parts and settings.get("ridges", Ks):
-            found = [[K] * (last + 1) for K in Ks]
-        if not alone and not parts and found:
-            shown = taken[begin] if taken[begin] >= min(exact, fitted) else 0
-            few = min(64, budget)
-            found.append(dictionary_grams(kernels[0], seen, ends[: last + 1], few, 2 * final, draws, shown, piece))
-        if found:
             asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
         if not parts and taken[begin] >= min(exact, fitted):
             asked |= {"before": record, "begin": begin}

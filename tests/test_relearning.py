@@ -291,10 +291,10 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
-    dictionary, linear, factors = 2 * 3 + 3, 3, 1 + 2 + 1 + 1 + 1 + 1  # of rough, ranks, ...; linear, its lags
-    first = 4 * dictionary + 2 * linear
-    then = 2 + 2 * 4 + 6 * 3 + 4 * factors  # of the restarts, and sums of new rows
-    assert [left for _, _, left in done] == [first, 36, 33, 28, 24, 21, 15, 12, 6, 3, 0, 0, then, 29, 0, 0]
+    dictionary, linear, factors = 2 * 3 + 3, 3, 1 + 2 + 1 + 1 + 1  # of smooth, rough, ranks; linear, its lags
+    first = 3 * dictionary + 2 * linear
+    then = 2 + 2 * 4 + 5 * 3 + 4 * factors  # of the restarts, and sums of new rows
+    assert [left for _, _, left in done] == [first, 27, 24, 21, 19, 15, 12, 10, 6, 3, 0, 0, then, 25, 0, 0]
     assert [(learned, whole) for learned, whole, _ in done[11:]] == [
         (0, False),
         *[(0, True)] * 2,

@@ -66,9 +66,6 @@ RIDGE_LAMS: dict[str, tuple[float, ...]] = {
 MORE_LAMS = (0.05, 0.5, 2.0)
 """Of ridge regressions with other kernels."""
 
-NOISE_LAMS, NOISE_INPUTS = (3.0,), 64
-"""Of a ridge regression with the smooth kernel for labels that are mostly noise: it needs few inputs."""
-
 SINCE_CHANGE = {"rough": [0.05], "ranks": [0.03]}
 """Lams of ridge regressions on the rows since the last change, with each of these kernels."""
 
@@ -324,9 +321,6 @@ class Ensemble(OnlineLearner):
         ]
         if parts:
             return [*ridges, ColumnRidges(list(COLUMN_LAMS))] if alone and self.kernel is None else ridges
-        if linear is not None:
-            few = Nystrom(reading.kernels["smooth"], min(NOISE_INPUTS, self._budget), ridge=min(LAMS))
-            ridges.append(Ridges(inputs, 0, few, list(NOISE_LAMS), "few inputs", True, False, renewal))
         if linear is not None and linear.dim <= MOST_LAGGED:
             name, again = "autoregression", reading.rows < self._last  # experts are made anew, which wakes it
             ridges.append(
