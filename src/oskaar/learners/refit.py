@@ -39,7 +39,7 @@ from oskaar.learners.since_change import SinceChange
 from oskaar.rows import count, joined, pick
 from oskaar.saved import saved
 
-TAKEN, SUMMED = 16, 128
+TAKEN, SUMMED = 16, 96
 """Rows shown to a dictionary, and added up, in a piece; more of them are added up where features are few."""
 
 SHOW, SUM, GRAM, SOLVE = 2, 3, 2, 4
@@ -128,8 +128,8 @@ class RefitRegressions:
         Z, features = self.features.seen(rows) if late else (self.features(rows), self.features)
         Z = self.ridges.with_lags(Z, followed(self.ridges.last, self.targets[: here.stop - 1]))
         D, p = Z.shape[1], self.targets.shape[1]
-        ZZ, ZT = _placed(self.ZZ, D, D), _placed(self.ZT, D, p)  # features that are new were 0 before
-        ZZ, ZT = dsyrk(1.0, Z.T, 1.0, ZZ), ZT + Z.T @ self.targets[here]
+        before = (1.0, _placed(self.ZZ, D, D)) if self.summed else ()  # features that are new were 0 before
+        ZZ, ZT = dsyrk(1.0, Z.T, *before), _placed(self.ZT, D, p) + Z.T @ self.targets[here]
         return replace(self, ZZ=ZZ, ZT=ZT, features=features, summed=here.stop)
 
 
@@ -260,8 +260,9 @@ class Refit:
 
     def with_rows(self, block: Block, Phi: Array, whole: bool) -> Refit:
         """With the rows and labels that have come meanwhile; whole: they are the last."""
-        arrays = [self.rows, *(part.features for part in self.parts if isinstance(part, RefitRegressions))]
-        new = copy.deepcopy(self, {id(one): one for one in arrays})  # with inputs of its own
+        values = [value for part in (self, *self.parts) for value in vars(part).values()]
+        same = {id(value): value for value in values if isinstance(value, (np.ndarray, FeatureMap))}
+        new = copy.deepcopy(self, {id(self.rows): self.rows, **same})  # with inputs of its own
         rows, Phi = joined(self.rows, block.rows), np.concatenate([fit_columns(self.Phi, Phi.shape[1]), Phi])
         n, restarts = count(rows), new.estimator.mixture.restarts
         new.inputs.append(block)
