@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-BENCHMARKS := startup decoders online replay salami change_points multilabel ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads serve
+BENCHMARKS := startup decoders online replay salami change_points multilabel labels ordinal drift manifolds rankings sequences documents trees endless riverfaces states reports threads serve
 
 .PHONY: demo dist serve docs test test-blas test-shuffled test-slow fuzz lint bench plots spark spark-slow spark-bench theory study clean
 
