@@ -495,7 +495,7 @@ def test_inspect_shows_experts(here, capsys):
     found = json.loads(capsys.readouterr().out)["experts"]
     assert found == learner.expert_weights()
     assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert len(found) == 14
+    assert len(found) == 13
     assert main(["inspect", "l"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("experts"))
     assert [part.rsplit(" (", 1)[0] for part in line.removeprefix("experts").strip().split("; ")] == list(found)[:5]
