@@ -28,6 +28,23 @@ def test_atoms_and_features_are_those_of_the_definition(X, name, budget, ridge, 
     np.testing.assert_allclose(Z @ Z.T, expected, atol=1e-8 * max(1.0, np.abs(expected).max()))
 
 
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_factors_in_strips_are_the_same(pieces, rng, monkeypatch):
+    """Products with triangular factors leave out the zeros above strips of 3 atoms; features are projections."""
+    monkeypatch.setattr("oskaar.features.nystrom.STRIP", 3)
+    X, kernel = rng.normal(size=(24, 3)), kernels.Gaussian(0.5)
+    after, parts = features.Nystrom(kernel, 17, beta=1e9), []
+    for rows_ in np.split(X, pieces):
+        parts.append(after.seen(rows_)[0])
+        after = after.seen(rows_)[1]
+    assert after.size == 17
+    Z = after(X)
+    K = kernel(X, X[:17])
+    np.testing.assert_allclose(Z @ Z.T, K @ np.linalg.solve(kernel(X[:17], X[:17]), K.T), atol=1e-10)
+    for lo, part in zip(range(0, 24, 24 // pieces), parts):
+        np.testing.assert_allclose(part, Z[lo : lo + len(part), : part.shape[1]], atol=1e-10)
+
+
 @given(rows(16, width=2), BUDGETS, st.lists(st.integers(1, 5), max_size=16))
 def test_chunks_of_any_size_take_up_the_same_rows(X, budget, sizes):
     Z, after = features.Nystrom(kernels.Gaussian(0.7), budget, beta=2.0).seen(X)

@@ -5,8 +5,11 @@ import pytest
 from scipy.linalg import LinAlgError
 
 import oskaar
-from oskaar import Ensemble, kernels, losses, replay
+from oskaar import Ensemble, features, kernels, losses, replay
+from oskaar.inputs import Compared, Inputs
 from oskaar.kernels.kept import KeptRows
+from oskaar.learners.experts import Ridges
+from oskaar.learners.refit import RefitRegressions
 from oskaar.solvers.all_restarts import AllRestarts
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
@@ -42,6 +45,27 @@ def test_restarts_from_a_gram_matrix(rng, n, window):
 def test_a_gram_matrix_that_is_not_positive_is_refused():
     with pytest.raises(LinAlgError, match="positive definite"):
         AllRestarts(0.1).reversed_factor(np.array([[0.0, 2.0], [2.0, 0.0]]))
+
+
+@pytest.mark.parametrize("stages", [[13, 18], [18]])
+def test_rows_that_come_meanwhile_are_taken_up(stages, rng):
+    """A dictionary with room takes up rows that come before the refit is closed: kernel ridge regression on all."""
+    kernel, X, Phi = kernels.Gaussian(0.7), rng.normal(size=(18, 2)), rng.normal(size=(18, 2))
+    X[3:10] = X[rng.integers(3, size=7)]
+    inputs = Inputs(None, keep=False)
+    ridges = Ridges(inputs, 0, features.Nystrom(kernel, 15, beta=1e9), [0.1], "a", True, False)
+    part, n = RefitRegressions.of(ridges, X[:10], Phi[:10]), 10
+    for n in stages:
+        while part.left:
+            part = part.advanced()
+        part = part.with_rows(X[:n], Phi[:n], whole=n == 18)
+    while part.left:
+        part = part.advanced()
+    learned = part.learned()
+    assert (learned.rows, learned.features.size) == (18, 11)
+    block, _ = inputs.parse_many(rng.normal(size=(4, 2)))
+    expected = kernel(block.rows, X) @ np.linalg.solve(kernel(X, X) + 0.1 * np.eye(18), Phi)
+    np.testing.assert_allclose(learned.each(Compared(inputs, block), None)[0], expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["smooth", "linear", "rough", "ranks"])
