@@ -84,17 +84,32 @@ def pick(X: Rows, which: Any) -> Rows:
     return X[which]
 
 
-def joined(X: Rows, Y: Rows) -> Rows:
-    """The rows of X, then those of Y, which may have more columns."""
-    if isinstance(X, list):
-        return [*X, *Y]
-    if isinstance(X, MixedRows):
-        return MixedRows(joined(X.dense, Y.dense), joined(X.sparse, Y.sparse))
-    if is_sparse(X):
-        from scipy.sparse import csr_array, vstack
+def joined(*parts: Rows) -> Rows:
+    """The rows of all parts, one after the other; later ones may have more columns, where rows are sparse.
 
-        return csr_array(vstack([widened(X, Y), Y]))
-    return np.concatenate([X, Y])
+    >>> joined(np.eye(2)[:1], np.eye(2)[1:], np.zeros((1, 2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    first: Any = parts[0]
+    if len(parts) == 1:
+        return first
+    if isinstance(first, list):
+        return [x for part in parts for x in part]
+    if isinstance(first, MixedRows):
+        mixed: Any = parts
+        return MixedRows(joined(*(part.dense for part in mixed)), joined(*(part.sparse for part in mixed)))
+    if is_sparse(first):
+        return _joined_sparse(parts)
+    return np.concatenate(parts)
+
+
+def _joined_sparse(parts: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    data, indices = (np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "indices"))
+    shape = len(sizes), max(part.shape[1] for part in parts)
+    return csr_array((data, indices, np.append(0, np.cumsum(sizes))), shape=shape)
 
 
 def widened(X: Rows, Y: Rows) -> Rows:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -306,7 +305,7 @@ class Refit:
 
     def finished(self, mixture: Mixture, later: list[Rows], accounts: Carried) -> Any:
         """The estimator, when the experts of the mixture know later rows too, with the accounts of the one before."""
-        return self.estimator.fitted(mixture, reduce(joined, later, self.rows), accounts)
+        return self.estimator.fitted(mixture, joined(self.rows, *later), accounts)
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""

@@ -22,7 +22,6 @@ import copy
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -470,4 +469,4 @@ def _all_of(parts: list[Any]) -> Any:
     """The rows of several blocks, the last of which has all columns."""
     if len(parts) == 1:
         return parts[0]
-    return tables.joined(parts) if _raw(parts[-1]) else reduce(joined, parts)
+    return tables.joined(parts) if _raw(parts[-1]) else joined(*parts)
