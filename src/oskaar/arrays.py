@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -269,12 +270,12 @@ class Sheet:
             return 0
         return 8 * int(max(rows, 2 * n) * max(columns, 2 * p) - most * wide)
 
-    def extended(self, rows: int, columns: int) -> Sheet:
-        """A larger matrix with these entries; the caller fills in the new ones."""
+    def extended(self, rows: int, columns: int, most: int = sys.maxsize) -> Sheet:
+        """A larger matrix with these entries, with room for at most so many; the caller fills in the new ones."""
         n, p = self.view.shape
         buffer, grown = self._buffer, self._grown
         if grown[0] != (n, p) or rows > buffer.shape[0] or columns > buffer.shape[1]:
-            buffer, grown = np.empty((max(rows, 2 * n), max(columns, 2 * p))), []
+            buffer, grown = np.empty((max(rows, min(2 * n, most)), max(columns, min(2 * p, most)))), []
             buffer[:n, :p] = self.view
         grown[:] = [(rows, columns)]
         return Sheet(buffer[:rows, :columns], buffer, grown)

@@ -184,8 +184,8 @@ class Nystrom(FeatureMap):
             chosen = pick(X, growth.taken)
             new.atoms = joined(self.atoms, chosen) if self.size else chosen
             new.size += len(growth.taken)
-            new._inverse = _bordered(self._inverse, growth.Z[growth.taken])
-            new._leverage = _bordered(self._leverage, growth.S_rows())
+            new._inverse = _bordered(self._inverse, growth.Z[growth.taken], self.budget)
+            new._leverage = _bordered(self._leverage, growth.S_rows(), self.budget)
             new._weights = np.append(self._weights, growth.weights)
         if new.full:
             new._leverage = Sheet(np.zeros((0, 0)))  # nothing is taken up any more
@@ -331,12 +331,12 @@ def _widened(Z: Array, more: int) -> Array:
     return wide
 
 
-def _bordered(inverse: Sheet, rows: Array) -> Sheet:
-    """The inverse of a triangular factor that grows by the rows [W, R]."""
+def _bordered(inverse: Sheet, rows: Array, most: int) -> Sheet:
+    """The inverse of a triangular factor that grows by the rows [W, R], up to so many."""
     m, n = inverse.view.shape[0], len(rows)
     W, R = rows[:, :m], rows[:, m:]
     corner = np.linalg.inv(R) if n > 1 else 1.0 / R
-    grown = inverse.extended(m + n, m + n)
+    grown = inverse.extended(m + n, m + n, most)
     _negative_times(corner @ W, inverse.view, grown.view[m:, :m])
     grown.view[m:, m:] = np.tril(corner)
     grown.view[:m, m:] = 0.0
