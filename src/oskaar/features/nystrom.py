@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from oskaar.arrays import Array, Rows, Sheet, uniforms
+from oskaar.arrays import Array, Rows, Sheet, fit_columns, uniforms
 from oskaar.features.base import FeatureMap
 from oskaar.kernels import Kernel, as_kernel, diagonal, gram
 from oskaar.kernels.base import as_rows
@@ -214,8 +214,8 @@ class _Growth:
         Z, S = _times_lower(K, map._inverse.view), _times_lower(K * map._weights, map._leverage.view)
         self.left = self.diagonal - np.einsum("ij,ij->i", Z, Z)
         self.spread = self.diagonal - np.einsum("ij,ij->i", S, S)
-        more = min(self.n, map.budget - map.size)
-        self._Z, self._S = _widened(Z, more), _widened(S, more)
+        most = map.size + min(self.n, map.budget - map.size)
+        self._Z, self._S = fit_columns(Z, most), fit_columns(S, most)
         self._require_positive()
 
     @property
@@ -322,13 +322,6 @@ def _negative_times(W: Array, L: Array, out: Array) -> None:
     for lo in range(0, len(L), STRIP):
         hi = min(lo + STRIP, len(L))
         out[:, lo:hi] = W[:, lo:] @ L[lo:, lo:hi]
-
-
-def _widened(Z: Array, more: int) -> Array:
-    """With room for more columns, of zeros."""
-    wide = np.zeros((len(Z), Z.shape[1] + more))
-    wide[:, : Z.shape[1]] = Z
-    return wide
 
 
 def _bordered(inverse: Sheet, rows: Array, most: int) -> Sheet:

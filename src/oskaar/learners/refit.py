@@ -12,7 +12,7 @@ mixture before it when it takes over. Of the rows there is needed
 Dictionaries are shown rows evenly spaced over all of them, then the next to these, and so on; all rows are projected
 on what they hold at last, and so are the rows that come meanwhile, until the refit is closed. Then the factors are
 made. This is done in pieces, some in each round; how many changes no number. A `Refit` is a value: `advanced` and
-`closed` make the next.
+`with_rows` make the next.
 Equivalent to tests/naive.py::dictionary_grams, and mixture_with_experts with the record of another.
 """
 
