@@ -263,19 +263,19 @@ class Sheet:
         """The shape up to which it grows without a copy."""
         return self._buffer.shape
 
-    def growth(self, rows: int, columns: int) -> int:
+    def growth(self, rows: int, columns: int, most: int = sys.maxsize) -> int:
         """The bytes that `extended` takes at most, which makes room for more."""
-        (n, p), (most, wide) = self.view.shape, self._buffer.shape
-        if rows <= most and columns <= wide:
+        (n, p), (have, wide) = self.view.shape, self._buffer.shape
+        if rows <= have and columns <= wide:
             return 0
-        return 8 * int(max(rows, 2 * n) * max(columns, 2 * p) - most * wide)
+        return 8 * int(_room(n, rows, most) * _room(p, columns, most) - have * wide)
 
     def extended(self, rows: int, columns: int, most: int = sys.maxsize) -> Sheet:
         """A larger matrix with these entries, with room for at most so many; the caller fills in the new ones."""
         n, p = self.view.shape
         buffer, grown = self._buffer, self._grown
         if grown[0] != (n, p) or rows > buffer.shape[0] or columns > buffer.shape[1]:
-            buffer, grown = np.empty((max(rows, min(2 * n, most)), max(columns, min(2 * p, most)))), []
+            buffer, grown = np.empty((_room(n, rows, most), _room(p, columns, most))), []
             buffer[:n, :p] = self.view
         grown[:] = [(rows, columns)]
         return Sheet(buffer[:rows, :columns], buffer, grown)
@@ -287,3 +287,8 @@ class Sheet:
         """With its room: the last bits of products depend on where rows begin."""
         (n, p), buffer = self.view.shape, self._buffer.copy()
         return Sheet(buffer[:n, :p], buffer)
+
+
+def _room(have: int, wanted: int, most: int) -> int:
+    """How many rows there is room for next: twice as many, or all there will be where that is not much more."""
+    return max(wanted, most if 4 * have >= most else 2 * have)

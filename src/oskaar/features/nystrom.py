@@ -117,7 +117,9 @@ class Nystrom(FeatureMap):
 
     def growth(self, rows: int) -> int:
         size = min(self.size + rows, self.budget)
-        return 0 if self.full else self._inverse.growth(size, size) + self._leverage.growth(size, size)
+        if self.full:
+            return 0
+        return sum(sheet.growth(size, size, self.budget) for sheet in (self._inverse, self._leverage))
 
     def __call__(self, X: Rows) -> Array:
         if not self.size:

@@ -288,7 +288,8 @@ def _wide(S: Array, D: int, Theta: Array, lam: float) -> Array:
 
 def _write(learner: Any, S: Array, map: FeatureMap, space: Space, inputs: Any, accounts: dict[str, Any]) -> None:
     estimator = copy.copy(learner._estimator)
-    estimator.features, estimator.solver = map, estimator.solver.with_sums(S, accounts["rounds"])
+    sums = np.asfortranarray(np.pad(S, ((0, 0), (0, S.shape[1] - len(S)))))
+    estimator.features, estimator.solver = map, estimator.solver.with_sums(sums, accounts["rounds"])
     with writing(learner):
         learner._estimator, learner._space, learner._inputs, learner._memo = estimator, space, inputs, None
         for name, value in accounts.items():

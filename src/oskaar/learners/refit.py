@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dtrtri
 
 from oskaar import state
 from oskaar.arrays import Array, Rows, fit_columns
@@ -37,12 +37,16 @@ from oskaar.learners.restarts import KernelRestarts
 from oskaar.learners.since_change import SinceChange
 from oskaar.rows import count, joined, pick
 from oskaar.saved import saved
+from oskaar.solvers.panel_sums import PanelFactor, PanelSums, costs
 
-TAKEN, SUMMED = 16, 96
-"""Rows shown to a dictionary, and added up, in a piece; more of them are added up where features are few."""
+TAKEN, SUMMED = 16, 64
+"""Rows shown to a dictionary, and added up, in a piece; with other numbers of features than 512 fewer or more."""
 
-SHOW, SUM, GRAM, SOLVE = 2, 3, 2, 4
-"""Pieces count as so many: rows that are shown or added up, kernel values of all rows, factorisations."""
+SUM, GRAM, SOLVE = 4, 8, 6
+"""What pieces cost, about, in units of 2^23 multiplications: rows added up, kernel values of all rows, their factors."""
+
+SHARED = np.ndarray, FeatureMap, PanelSums, PanelFactor
+"""What a refit has in common with the one before it."""
 
 
 @saved("refit/regressions")
@@ -58,11 +62,11 @@ class RefitRegressions:
     rows: Rows
     targets: Array
     features: FeatureMap
-    ZZ: Array
-    ZT: Array
     known: int
+    sums: PanelSums = PanelSums()
     shown: int = 0
     summed: int = 0
+    factor: PanelFactor | None = None
     solvers: tuple[Any, ...] = ()
     whole: bool = False
 
@@ -70,22 +74,22 @@ class RefitRegressions:
     def of(cls, ridges: Ridges, rows: Rows, Phi: Array) -> RefitRegressions:
         """Of regressions that have seen nothing."""
         assert ridges.features is not None
-        targets = ridges.targets(Phi)
-        sums = np.zeros((0, 0)), np.zeros((0, targets.shape[1]))
-        return cls(ridges, rows, targets, ridges.features, *sums, count(rows))
+        return cls(ridges, rows, ridges.targets(Phi), ridges.features, count(rows))
 
     @property
     def left(self) -> int:
         """What is left, about, as a number of pieces: a dictionary takes up most of what it is shown."""
         sums = -(-(count(self.rows) - self.summed) // self._together)
-        factors = SOLVE * (len(self.ridges.solvers) - len(self.solvers)) if self.whole else 0
-        room = 0 if self.features.full else self.features.dim - getattr(self.features, "size", 0)
-        return SHOW * min(self._to_show, 1 + 5 * room // (4 * TAKEN)) + SUM * sums + factors
+        room = 0 if self.features.full else self.features.dim - self._size
+        shown, factors = min(self._to_show, 1 + 5 * room // (4 * TAKEN)), sum(self._panels) if self.whole else 0
+        return _show(self.features.dim - room // 2) * shown + self._sum * sums + factors
 
     @property
     def weight(self) -> int:
         """As how many pieces the next one counts."""
-        return SHOW if self._to_show else SUM if self.summed < count(self.rows) else SOLVE
+        if self._to_show:
+            return _show(self._size)
+        return self._sum if self.summed < count(self.rows) else self._panels[0]
 
     @property
     def growth(self) -> int:
@@ -93,13 +97,34 @@ class RefitRegressions:
         return 64 * self.features.dim**2
 
     @property
+    def _size(self) -> int:
+        return int(getattr(self.features, "size", 0))
+
+    @property
     def _to_show(self) -> int:
         return 0 if self.features.full or self.summed else -(-self.known // TAKEN) - self.shown
 
     @property
+    def _grows(self) -> bool:
+        """Whether rows that are added up are shown to the dictionary as well: those that come late, if it has room."""
+        return self.summed >= self.known and not self.features.full
+
+    @property
     def _together(self) -> int:
         """Rows that are added up in a piece."""
-        return SUMMED * max(1, 256 // self.features.dim)
+        most = max(TAKEN, min(SUMMED * 512**2 // max(1, self.features.dim) ** 2, 2 * SUMMED))
+        return TAKEN if self._grows else most
+
+    @property
+    def _sum(self) -> int:
+        return SUM + _show(self._size) if self._grows else SUM
+
+    @property
+    def _panels(self) -> list[int]:
+        """As how many pieces each panel counts that is left of the factors, the next one first."""
+        D, done = len(self.sums.targets), 0 if self.factor is None else self.factor.done
+        each, left = costs(D) or [1], len(self.ridges.solvers) - len(self.solvers)
+        return (costs(D, done) or each) + each * (left - 1) if left else []
 
     def advanced(self) -> RefitRegressions:
         """With the next piece."""
@@ -109,7 +134,12 @@ class RefitRegressions:
         if self.summed < count(self.rows):
             return self._with_sums()
         solver = self.ridges.solvers[len(self.solvers)]
-        return replace(self, solvers=(*self.solvers, solver.fitted(self.ZZ, self.ZT, count(self.rows))))
+        factor = self.factor or PanelFactor.of(self.sums)
+        if factor.left:
+            factor = factor.advanced(self.sums, solver.lam)
+        if factor.left:
+            return replace(self, factor=factor)
+        return replace(self, factor=None, solvers=(*self.solvers, solver.with_sums(factor.S, count(self.rows))))
 
     def with_rows(self, rows: Rows, Phi: Array, whole: bool) -> RefitRegressions:
         """With those that have come meanwhile, which are learned one after the other."""
@@ -120,16 +150,13 @@ class RefitRegressions:
         return self.ridges.fitted(self.features, list(self.solvers), self.targets)
 
     def _with_sums(self) -> RefitRegressions:
-        """With the sums over the next rows, of Z^T Z the upper triangle."""
+        """With the sums over the next rows."""
         late = self.summed >= self.known
         here = slice(self.summed, min(self.summed + self._together, count(self.rows) if late else self.known))
         rows = pick(self.rows, here)
         Z, features = self.features.seen(rows) if late else (self.features(rows), self.features)
         Z = self.ridges.with_lags(Z, followed(self.ridges.last, self.targets[: here.stop - 1]))
-        D, p = Z.shape[1], self.targets.shape[1]
-        before = (1.0, _placed(self.ZZ, D, D)) if self.summed else ()  # features that are new were 0 before
-        ZZ, ZT = dsyrk(1.0, Z.T, *before), _placed(self.ZT, D, p) + Z.T @ self.targets[here]
-        return replace(self, ZZ=ZZ, ZT=ZT, features=features, summed=here.stop)
+        return replace(self, sums=self.sums.with_rows(Z, self.targets[here]), features=features, summed=here.stop)
 
 
 class OfKernelValues:
@@ -195,13 +222,15 @@ class RefitRestarts(OfKernelValues):
     rounds: int
     K: Array | None = None
     L: Array | None = None
+    inverse: Array | None = None
     solvers: tuple[Any, ...] = ()
 
     @property
     def left(self) -> int:
         """What is left, as a number of pieces."""
         solvers = len(self.restarts.solvers) - len(self.solvers)
-        return GRAM * (self.K is None) + 2 * SOLVE * solvers - SOLVE * (self.L is not None)
+        done = (self.L is not None) + (self.inverse is not None)
+        return GRAM * (self.K is None) + SOLVE * (3 * solvers - done)
 
     def advanced(self) -> RefitRestarts:
         """With the next piece."""
@@ -210,7 +239,10 @@ class RefitRestarts(OfKernelValues):
         solver = self.restarts.solvers[len(self.solvers)]
         if self.L is None:
             return replace(self, L=solver.reversed_factor(self.K))
-        return replace(self, L=None, solvers=(*self.solvers, solver.fitted(self.L, self.Phi, self.rounds)))
+        if self.inverse is None:
+            return replace(self, inverse=dtrtri(self.L, lower=1)[0])
+        solved = solver.fitted(self.inverse, self.Phi, self.rounds)
+        return replace(self, L=None, inverse=None, solvers=(*self.solvers, solved))
 
     def learned(self) -> KernelRestarts:
         """The restarts, when all pieces are done."""
@@ -260,7 +292,7 @@ class Refit:
     def with_rows(self, block: Block, Phi: Array, whole: bool) -> Refit:
         """With the rows and labels that have come meanwhile; whole: they are the last."""
         values = [value for part in (self, *self.parts) for value in vars(part).values()]
-        same = {id(value): value for value in values if isinstance(value, (np.ndarray, FeatureMap))}
+        same = {id(value): value for value in values if isinstance(value, SHARED)}
         new = copy.deepcopy(self, {id(self.rows): self.rows, **same})  # with inputs of its own
         rows, Phi = joined(self.rows, block.rows), np.concatenate([fit_columns(self.Phi, Phi.shape[1]), Phi])
         n, restarts = count(rows), new.estimator.mixture.restarts
@@ -314,13 +346,9 @@ class Refit:
         state.require(all(isinstance(part, kinds) for part in self.parts), "parts of a refit")
 
 
-def _placed(S: Array, rows: int, columns: int) -> Array:
-    """S in the corner of a matrix of this shape, with zeros elsewhere."""
-    if S.shape == (rows, columns):
-        return S
-    whole = np.zeros((rows, columns), order="F")
-    whole[: S.shape[0], : S.shape[1]] = S
-    return whole
+def _show(size: int) -> int:
+    """As how many pieces it counts to show rows to a dictionary of this size."""
+    return 2 + 5 * size * size // 512**2
 
 
 def _part(expert: Any, block: Block, Phi: Array) -> Any:

@@ -53,6 +53,9 @@ LAST, SHARE = 20, 40
 And at most a fortieth of all rows.
 """
 
+TOGETHER, MOST_TOGETHER = 32, 256
+"""So many blocks of rows that are kept become one, if it has at most so many rows."""
+
 APART = 2
 """Rows from one pass of what is prepared to the next."""
 
@@ -96,8 +99,11 @@ class KeptRounds:
         other = KeptRounds()
         other.ys = self.ys + labels.ys
         other.ends = self.ends + [self.rows + int(end) for end in labels.ends]
-        other._blocks = [*self._blocks, block.rows.copy() if block.raw is None else block.raw]
-        other._starts, other._names = [*self._starts, self.rows], block.names
+        blocks = [*self._blocks, block.rows.copy() if block.raw is None else block.raw]
+        starts, other._names = [*self._starts, self.rows], block.names
+        if len(blocks) >= TOGETHER and self.rows + block.n - starts[-TOGETHER] <= MOST_TOGETHER:
+            blocks[-TOGETHER:], starts[-TOGETHER:] = [_all_of(blocks[-TOGETHER:])], [starts[-TOGETHER]]
+        other._blocks, other._starts = blocks, starts
         other._schema, other._columns = block.schema, self._columns or block.columns
         return other
 

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf
 
 from oskaar.arrays import Array, random_signs
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
@@ -97,7 +97,7 @@ class AllRestarts:
         self.starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # the first row of each round kept
 
     def reversed_factor(self, K: Array) -> Array:
-        """L lower triangular with L L^T = M in reversed order, for K = k(X, X): the first half of `fitted`."""
+        """L lower triangular with L L^T = M in reversed order, for K = k(X, X): what `fitted` has the inverse of."""
         M = K[::-1, ::-1].copy()
         M.flat[:: len(M) + 1] += self.lam
         L, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # columns for LAPACK
@@ -106,18 +106,18 @@ class AllRestarts:
         factor: Array = L
         return factor
 
-    def fitted(self, L: Array, H: Array, rounds: int) -> AllRestarts:
-        """The same solver when the last of so many rounds of one row had the `reversed_factor` L and targets H.
+    def fitted(self, inverse: Array, H: Array, rounds: int) -> AllRestarts:
+        """The same solver when the last of so many rounds of one row had the `reversed_factor` L, and targets H.
 
-        M = U U^T with U upper triangular, so that U^-1 is V but for the scale of its rows.
+        inverse: L^-1. M = U U^T with U upper triangular, so that U^-1, which is L^-1 reversed, is V but for the scale
+        of its rows.
         """
-        inverse = dtrtri(L, lower=1)[0]  # U^-1, reversed
         V, scales = inverse[::-1, ::-1], np.diagonal(inverse)[::-1].copy()
         C = (inverse @ H[::-1])[::-1] / scales[:, None]
         V /= scales[:, None]
         new = AllRestarts(self.lam, self.window, self.numbers)
         new.factor, new.products = SuffixFactor.of(V), Products.of(scales**2, C.T)
-        new.rounds, new.starts = rounds, np.arange(len(L))
+        new.rounds, new.starts = rounds, np.arange(len(inverse))
         return new
 
     def most_rows(self, targets: int) -> int | None:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, dtrsv
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from oskaar.arrays import Array, fit_columns
 from oskaar.saved import require, require_count, require_floats, require_kind, require_number, saved
@@ -169,22 +169,7 @@ class FeatureSolver:
         return self._folded(self.pending.Z[:0])[:, : self.dim + self.targets]
 
     def with_sums(self, S: Array, rounds: int) -> FeatureSolver:
-        """The same solver with other sums [R, Theta], over so many rounds that were not learned in turn."""
-        new, D = FeatureSolver(self.lam), len(S)
-        new.shifted, new.rounds, new.in_turn = self.shifted, rounds, False
-        new._adopt(np.asfortranarray(np.concatenate([S, np.zeros((D, S.shape[1] - D))], axis=1)))
-        return new
-
-    def fitted(self, ZZ: Array, ZT: Array, rounds: int) -> FeatureSolver:
-        """The same solver with sums Z^T Z, its upper triangle, and Z^T Phi of rounds not learned in turn."""
-        D, p = ZT.shape
-        S = np.zeros((D, D + 2 * p), order="F")
-        A = S[:, :D]  # in columns: LAPACK works in place
-        A[:] = ZZ
-        A.reshape(-1, order="F")[:: D + 1] += self.lam
-        if dpotrf(A, clean=1, overwrite_a=1)[1]:
-            raise ValueError("features must be finite, got inf or nan.")
-        S[:, D : D + p] = dtrtrs(A, ZT, trans=1)[0]
+        """The same solver with other sums [R, Theta, 0], over so many rounds that were not learned in turn."""
         new = FeatureSolver(self.lam)
         new.shifted, new.rounds, new.in_turn = self.shifted, rounds, False
         new._adopt(S)
