@@ -332,11 +332,12 @@ def unit_kernels(rows, Phi=None):
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=8, exact=10**9, units=10**9):
+def scales_taken(ends, first=4, last=512, at_once=8, exact=10**9, units=10**9, in_turn=True):
     """How many rows the scales in force are of, before each round and after the last.
 
     They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
-    at once up to n = 8, and after that, and with n = exact, n / 8 rows later; n / 4 where that is not more than 16.
+    at once up to n = 8, and after that, and with n = exact, n / 4 rows later; with n >= 128 n / 8 rows later, or
+    n / 2 where rows are learned again in turn.
     """
     of, due, waiting, found = 0, first, None, []
     for rows in [0, *ends]:
@@ -344,7 +345,8 @@ def scales_taken(ends, first=4, last=512, at_once=8, exact=10**9, units=10**9):
             of, waiting = waiting[0], None
         elif waiting is None and due <= min(rows, last):
             n = max(n for n in [2**i for i in range(12)] if n <= min(rows, last))
-            soon, wait = n <= at_once and n < exact, min(n // 4, max(16, n // 8))
+            soon = n <= at_once and n < exact
+            wait = n // 4 if n < 128 else n // 2 if in_turn else n // 8
             of, waiting = (rows, None) if soon or rows >= n + wait else (of, (rows, n + wait))
             due = min(exact, last) if units < 2 * n < min(exact, last) else 2 * n
         found.append(of)
@@ -704,7 +706,8 @@ def ensemble(
     parts = settings.get("parts")
     final = exact if parts else 4 * exact
     soonest = final + 1 if parts else exact
-    taken = scales_taken(ends, 4 if kernel is None else exact, final, at_once, soonest, units)
+    in_turn = bool(parts) or settings.get("ridges", 0) is None
+    taken = scales_taken(ends, 4 if kernel is None else exact, final, at_once, soonest, units, in_turn)
     X, estimates, weights, shares, record = [list(x) for x in X], np.zeros_like(Phi), [], [], {}
     while len(weights) < len(ends):
         begin = len(weights)
@@ -732,8 +735,8 @@ def ensemble(
             found = [
                 [K] * (last + 1)
                 if m is None
-                else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final, draws, shown, piece)
-                for k, K, m in zip(kernels, Ks, sizes)
+                else dictionary_grams(k, seen, ends[: last + 1], m, 2 * final + i, draws, shown, piece)
+                for i, (k, K, m) in enumerate(zip(kernels, Ks, sizes))
             ]
             asked["ridges"] = lambda t, found=found: [Ks_of[t] for Ks_of in found]
         if not parts and taken[begin] >= min(exact, fitted):

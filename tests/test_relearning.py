@@ -277,7 +277,7 @@ def test_rows_are_learned_again_some_at_each_round(slowly):
     for x, y in zip(X[32:40], ys[32:40]):
         learned.append(learner._relearning.underway.learned)
         learner.learn_one(x, y)
-    assert learned == [0, 0, 10, 10, 20, 20, 24, 32]  # a chunk ends at 24: regressions since a change are born there
+    assert learned == [0, 0, 11, 11, 22, 22, 24, 32]  # a chunk ends at 24: regressions since a change are born there
     assert learner._relearning.underway is None
 
 
@@ -291,15 +291,15 @@ def test_a_refit_is_done_some_at_each_round(slowly):
         underway = learner._relearning.underway
         done.append((underway.learned, underway.refit.whole, underway.refit.left))
         learner.learn_one(x, y)
-    dictionary, linear, factors = 2 * 3 + 3, 3, 1 + 2 + 1 + 1 + 1  # of smooth, rough, ranks; linear, its lags
+    dictionary, linear, factors = 2 * 3 + 4, 4, 1 + 2 + 1 + 1 + 1  # of smooth, rough, ranks; linear, its lags
     first = 3 * dictionary + 2 * linear
-    then = 2 + 2 * 4 + 5 * 3 + 4 * factors  # of the restarts, and sums of new rows
-    assert [left for _, _, left in done] == [first, 27, 24, 21, 19, 15, 12, 10, 6, 3, 0, 0, then, 25, 0, 0]
+    then = 8 + 3 * 6 + 5 * 4 + factors  # of the restarts, and sums of new rows
+    assert [left for _, _, left in done] == [first, 32, 28, 24, 18, 14, 12, 8, 4, 0, 0, 0, then, 26, 0, 0]
     assert [(learned, whole) for learned, whole, _ in done[11:]] == [
         (0, False),
         *[(0, True)] * 2,
         (76, True),
-        (78, True),
+        (79, True),
     ]
     assert learner._relearning.underway is None
     assert learner._mixture.restarts.window == 20
@@ -363,16 +363,16 @@ def test_an_error_while_something_is_under_way_leaves_no_trace(slowly, learn, st
 
 @pytest.mark.parametrize("make", [OSKAAR, SALAMI])
 def test_units_under_way_are_the_definition(make):
-    """Units of 128 rows are in force from 144 on, at any pace."""
-    X, ys = stream(165)
+    """Units of 128 rows are in force from 192 on, at any pace."""
+    X, ys = stream(213)
     Phi = LOSS.embed_many(ys)
     learner = make(LOSS)
     before = in_turn(learner, X, ys)
     np.testing.assert_allclose(replay(make(LOSS), X, ys).estimates, before, atol=1e-9)
     smooth = kernels.standardised_kernels(X[:128])[0]
     whole = replay(make(LOSS, smooth), X, ys).estimates
-    np.testing.assert_allclose(before[144:], whole[144:], atol=1e-9)
-    assert np.abs(before[143] - whole[143]).max() > 1e-6
+    np.testing.assert_allclose(before[192:], whole[192:], atol=1e-9)
+    assert np.abs(before[191] - whole[191]).max() > 1e-6
     assert np.isclose(learner.surrogate_loss, ((Phi - np.array(before)) ** 2).sum())
     if make is OSKAAR:
         certificate = learner.certificate()
@@ -393,15 +393,18 @@ def test_memory_does_not_grow(rows):
 
 def test_after_a_renewal_inputs_are_recent():
     """The first half of the dictionary stays; the other half comes from rows after the renewal."""
-    X, ys = stream(144)
+    X, ys = stream(148)
     learner = Ensemble(LOSS, budget=8).partial_fit(X[:128], ys[:128])
-    rough = learner._mixture.experts[2]
-    old = rough.features.atoms.copy()
+    smooth, rough, ranks = (learner._mixture.experts[i].features for i in (0, 2, 3))
+    assert [map.size for map in (smooth, rough, ranks)] == [4, 8, 8]  # one after the other
+    learner.partial_fit(X[128:130], ys[128:130])
+    old = learner._mixture.experts[2].features.atoms
     assert len(old) == 4
-    learner.partial_fit(X[128:], ys[128:])
-    np.testing.assert_array_equal(rough.features.atoms[:4], old)
-    assert rough.features.full
-    assert all((x == X[128:]).all(axis=1).any() for x in rough.features.atoms[4:])
+    learner.partial_fit(X[130:], ys[130:])
+    rough = learner._mixture.experts[2].features
+    np.testing.assert_array_equal(rough.atoms[:4], old)
+    assert rough.full
+    assert all((x == X[130:]).all(axis=1).any() for x in rough.atoms[4:])
 
 
 def test_truncated_features_are_the_first(rng):

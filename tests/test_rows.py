@@ -439,8 +439,8 @@ def test_refused_rows(make, name):
 
 
 def test_a_row_of_another_stream():
-    rows = [{"a": float(i), "b": float(-i)} for i in range(700)]
-    learner = OSKAAR(LOSS, budget=4).fit(rows, "ab" * 350)
+    rows = [{"a": float(i), "b": float(-i)} for i in range(800)]
+    learner = OSKAAR(LOSS, budget=4).fit(rows, "ab" * 400)
     assert learner.schema.settled
     before = pickle.dumps(learner)
     with pytest.raises(ValueError, match="some of the columns 'a', 'b', got 'x'"):

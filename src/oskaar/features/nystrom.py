@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from oskaar.arrays import Array, Rows, Sheet, fit_columns, uniforms
 from oskaar.features.base import FeatureMap
@@ -163,7 +164,7 @@ class Nystrom(FeatureMap):
         new._weights = self._weights[:size]
         assert self._chosen is not None
         K = new._weights[:, None] * gram(self._chosen, new.atoms, new.atoms) * new._weights
-        new._leverage = Sheet(np.linalg.inv(np.linalg.cholesky(K + self.ridge * np.eye(size))))
+        new._leverage = Sheet(dtrtri(np.linalg.cholesky(K + self.ridge * np.eye(size)), lower=1)[0])
         return new
 
     def _against(self, X: Rows) -> Array:

@@ -18,6 +18,7 @@ from oskaar.kernels.defaults import (
     default_kernel,
     default_kernels,
     nearness,
+    smooth_kernel,
     standardised_kernels,
     weights_of_features,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "gram",
     "nearness",
     "relevance",
+    "smooth_kernel",
     "standardised_kernels",
     "weights_of_features",
 ]

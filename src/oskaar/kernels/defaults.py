@@ -41,13 +41,11 @@ def standardised_kernels(
     d = max(1, rows.shape[1] if features is None else features)
     units, seen = _standardised(rows, fixed)
     edges = tuple(seen.min(axis=0).tolist()), tuple(seen.max(axis=0).tolist())
-    smooth: Kernel = Gaussian(math.sqrt(d))
     rough: Kernel = Laplacian(d / TOTAL)
     if weights is not None and seen.shape[1]:
-        smooth = Relevance(smooth, tuple(np.sqrt(d / TOTAL * weights).tolist()))
         rough = Relevance(Laplacian(1.0), tuple(weights.tolist()))
     shapes = (
-        smooth + 0.1 / d * Linear(),
+        _smooth(d, weights if seen.shape[1] else None),
         1 / d * Linear(),
         Within(rough, *edges) + 0.1 / d * Linear(),
         _on_ranks(seen, d, fixed),
@@ -77,11 +75,24 @@ def weights_of_features(
 
 def _standardised(rows: Array, fixed: Any) -> tuple[tuple[Any, Any], Array]:
     """Centres and scales of features, and the rows in these units."""
+    units = _units(rows, fixed)
+    return units, Scaled(Linear(), *units).mapped(rows)
+
+
+def _units(rows: Array, fixed: Any) -> tuple[Any, Any]:
+    """Centres and scales of features."""
     centres, scales = _centres_and_scales(rows)
     if fixed is not None:
         scales = np.where(fixed, 1.0, scales)
-    units = tuple(centres.tolist()), tuple(scales.tolist())
-    return units, Scaled(Linear(), *units).mapped(rows)
+    return tuple(centres.tolist()), tuple(scales.tolist())
+
+
+def _smooth(d: int, weights: Array | None = None) -> Kernel:
+    """exp(-sum_j s_j (x_j - x'_j)^2 / 2d) + <x, x'> / 10d."""
+    smooth: Kernel = Gaussian(math.sqrt(d))
+    if weights is not None:
+        smooth = Relevance(smooth, tuple(np.sqrt(d / TOTAL * weights).tolist()))
+    return smooth + 0.1 / d * Linear()
 
 
 def _on_ranks(seen: Array, d: int, fixed: Any) -> Kernel:
@@ -115,6 +126,18 @@ def default_kernels(
         "numbers": OnNumbers(_without_intercept(rough)) + 1.0,
         "text": words + 1.0,
     }
+
+
+def smooth_kernel(rows: Rows, fixed: Any = None, features: int | None = None) -> Kernel:
+    """The first of `default_kernels` alone, where nothing is known of how much features matter.
+
+    >>> smooth_kernel(np.eye(2))(np.eye(2), np.eye(2)).round(3)
+    array([[2.1]])
+    """
+    if isinstance(rows, MixedRows):
+        return default_kernels(rows, fixed, features)["smooth"]
+    d = max(1, rows.shape[1] if features is None else features)
+    return Scaled(_smooth(d), *_units(rows, fixed)) + 1.0
 
 
 def nearness(kernels: dict[str, Kernel]) -> Scaled:

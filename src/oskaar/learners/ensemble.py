@@ -303,7 +303,7 @@ class Ensemble(OnlineLearner):
         names: Sequence[str],
         renewal: int,
     ) -> list[Any]:
-        """The experts that never restart."""
+        """The experts that never restart. Dictionaries are renewed one after the other: no round has all that work."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
         linear = _linear(reading)
@@ -315,7 +315,7 @@ class Ensemble(OnlineLearner):
         lams = [list((LAMS_OF_PARTS if parts else RIDGE_LAMS).get(name, MORE_LAMS)) for name in names]
         stepped = [name for name in DIFFERENCES if not (alone and self.kernel is None)]
         ridges: list[Any] = [
-            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in stepped, renewal, alone and not parts)
+            Ridges(inputs, k, maps[k], lams[k], name, not parts, name in stepped, renewal + k, alone and not parts)
             for k, name in enumerate(names)
             if k or not (restarts.names or (parts and not alone))
         ]
@@ -331,8 +331,8 @@ class Ensemble(OnlineLearner):
     def _since_change(self, inputs: Inputs, kernels: dict[str, Any]) -> list[SinceChange]:
         """Regressions that are born when a change is found."""
         return [
-            SinceChange(inputs, Nystrom(kernels[name], self._budget, ridge=min(LAMS)), lams, name, 2 * self._last)
-            for name, lams in SINCE_CHANGE.items()
+            SinceChange(inputs, Nystrom(kernels[name], self._budget, ridge=min(LAMS)), lams, name, 2 * self._last + k)
+            for k, (name, lams) in enumerate(SINCE_CHANGE.items())
             if name in kernels
         ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from oskaar.arrays import Array, Rows
 from oskaar.inputs import Block, Inputs
-from oskaar.kernels import Kernel, default_kernels, weights_of_features
+from oskaar.kernels import Kernel, default_kernels, smooth_kernel, weights_of_features
 from oskaar.kernels.learned import PASSES
 from oskaar.rows import MixedRows
 from oskaar.schema import Schema
@@ -41,7 +41,7 @@ class Reading:
     @property
     def first(self) -> Kernel | None:
         """The kernel of a learner that has one."""
-        return None if self.encoded is None else next(iter(self._kernels().values()))
+        return None if self.encoded is None else smooth_kernel(self.encoded, self._fixed, self.features)
 
     @property
     def mixed(self) -> bool:
@@ -69,14 +69,11 @@ class Reading:
         if self.encoded is None:
             return {}
         known = self.with_weights() if self.learns and self.weights is None else self
-        return known._kernels()
+        return default_kernels(self.encoded, self._fixed, self.features, known.weights)
 
     @property
     def _fixed(self) -> Any:
         return None if self.schema is None else self.schema.fixed
-
-    def _kernels(self) -> dict[str, Kernel]:
-        return default_kernels(self.encoded, self._fixed, self.features, self.weights)
 
 
 def can_change(block: Block) -> bool:

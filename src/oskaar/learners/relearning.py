@@ -47,6 +47,9 @@ LAST_UNITS = 512
 AT_ONCE, AT_A_TIME = 8, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
+MANY = 128
+"""From so many rows on they are learned again a quarter as many at a time, over more rounds: rounds are longer."""
+
 LAST, SHARE = 20, 40
 """A refit is closed when so many rows are to come until the swap, which no solver folds into its factor by then.
 
@@ -258,7 +261,8 @@ class Relearning:
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = new._aim(underway, rounds.rows)
-        together = min(AT_A_TIME, underway.swap // 5) if underway.refit is None else AT_A_TIME // 4
+        few = underway.refit is None and underway.swap < MANY
+        together = min(AT_A_TIME, underway.swap // 5) if few else AT_A_TIME // 4
         if rounds.rows < underway.swap and aim - new._learned_rows(underway) < together:
             return Advance(new)
         underway, chunk = new._towards(underway, aim)
@@ -335,7 +339,7 @@ class Relearning:
             parts = made.inputs, made.estimator
             underway = Underway(*parts, prepared.swap, prepared.rounds, prepared.space, refit=made)
             return Advance(later._with(underway=underway), made=underway)
-        underway = Underway(*made, prepared.swap, prepared.rounds, prepared.space)
+        underway = Underway(*made, swap_in_turn(n), prepared.rounds, prepared.space)
         if n > AT_ONCE and rows < underway.swap:
             return Advance(later._with(underway=underway), made=underway)
         while underway.learned < len(self.rounds.ys):
@@ -353,7 +357,7 @@ class Relearning:
         try:
             block, labels = self._next(underway, aim)
             left = aim - self._learned_rows(underway) - block.n
-            if left <= (AT_A_TIME if self.rounds.rows < underway.swap else 0):
+            if left <= (2 * AT_A_TIME if self.rounds.rows < underway.swap else 0):
                 pending = underway.forecast(block, labels)
                 return _after(underway, labels, pending), (underway, block, pending)
         except LinAlgError:
@@ -371,14 +375,14 @@ class Relearning:
         return replace(underway, estimator=refit.finished(mixture, later, accounts), refit=None, carries=True)
 
     def _aim(self, underway: Underway, rows: int) -> int:
-        """How many rows are to be learned again when there are so many: none at first, all of them at the swap."""
-        made, swap = self.rounds.ends[underway.known - 1], underway.swap
-        if rows >= swap:
+        """How many rows are to be learned again when there are so many: none at first, all a row before the swap."""
+        made, last = self.rounds.ends[underway.known - 1], underway.swap - 1
+        if rows >= last:
             return rows
         if underway.refit is None:
-            return swap * (rows - made) // (swap - made)
+            return last * (rows - made) // (last - made)
         first = self._refit_ends(underway)
-        return made + max(0, (swap - made) * (rows - first) // (swap - first))
+        return made + max(0, (last - made) * (rows - first) // (last - first))
 
     def _refit_ends(self, underway: Underway) -> int:
         """The number of rows at which a refit is closed, or done: some before the swap, and half way from there."""
@@ -444,6 +448,15 @@ def swap_after(n: int) -> int:
     [40, 80, 144, 1152]
     """
     return n + min(n // 4, max(16, n // 8))
+
+
+def swap_in_turn(n: int) -> int:
+    """The number of rows at which one takes over that learns them in turn: few in each round.
+
+    >>> [swap_in_turn(n) for n in (16, 64, 128, 1024)]
+    [20, 80, 192, 1536]
+    """
+    return n + (n // 4 if n < MANY else n // 2)
 
 
 def units_of_rows(loss: Loss) -> Relearning:

@@ -211,11 +211,15 @@ class FeatureSolver:
 
     def truncated(self, dim: int) -> FeatureSolver:
         """The same learner on the first features alone, for all its rows: R and Theta have it in their first rows."""
-        S, D, p = self._folded(self.pending.Z[:0]), self.dim, self.targets
-        R, Theta, total = S[:dim, :dim], S[:dim, D : D + p], _divided(S, S[:, D + p :])[:dim]
+        D, p, n = self.dim, self.targets, self.pending.n
+        S, Z, H = self._wide(D), self.pending.Z[:n, :dim], self.pending.H[:n]
+        total = _divided(S, self._total(D))[:dim]
+        update = QRUpdate(S[:dim, D : D + p], np.concatenate([Z, fit_columns(H, p)], axis=1))
+        update.advance(S[:dim, :dim], dim)
         new = FeatureSolver(self.lam)
         new.shifted, new.rounds = self.shifted, self.rounds
-        new._adopt(np.asfortranarray(np.concatenate([R, Theta, np.triu(R) @ total], axis=1)))
+        S = update.updated
+        new._adopt(np.asfortranarray(np.concatenate([S, np.triu(S[:, :dim]) @ total], axis=1)))
         return new
 
     # ---------------------------------------------------------------- inside
