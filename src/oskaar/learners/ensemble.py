@@ -303,7 +303,7 @@ class Ensemble(OnlineLearner):
         names: Sequence[str],
         renewal: int,
     ) -> list[Any]:
-        """The experts that never restart. Dictionaries are renewed one after the other: no round has all that work."""
+        """The experts that never restart. No two dictionaries are renewed in one round."""
         if self._own is not None:
             return [OwnExpert(name, expert) for name, expert in self._own.items()]
         linear = _linear(reading)

@@ -81,12 +81,12 @@ def can_change(block: Block) -> bool:
     return block.raw is not None or isinstance(block.rows, (np.ndarray, MixedRows))
 
 
-def reading_of(block: Block, least: int = FIRST) -> Reading:
-    """What all rows so far say; least: with fewer of them there are no units."""
+def reading_of(block: Block, least: int = FIRST, known: Schema | None = None) -> Reading:
+    """What all rows so far say; least: with fewer of them there are no units; known: their schema, if it is known."""
     schema, rows = block.schema, block.rows
     if not block.is_read:
         assert schema is not None
-        schema = schema.read(rows)
+        schema = known or schema.read(rows)
         if schema.bag:
             return Reading(schema)
         rows = schema.encode(rows)

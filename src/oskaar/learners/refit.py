@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ TAKEN, SUMMED = 16, 64
 """Rows shown to a dictionary, and added up, in a piece; with other numbers of features than 512 fewer or more."""
 
 SUM, GRAM, SOLVE = 4, 8, 6
-"""What pieces cost, about, in units of 2^23 multiplications: rows added up, kernel values of all rows, their factors."""
+"""What pieces cost, about, in units of 2^23 multiplications: rows added up; kernel values of all rows, factors."""
 
 SHARED = np.ndarray, FeatureMap, PanelSums, PanelFactor
 """What a refit has in common with the one before it."""
@@ -63,7 +63,7 @@ class RefitRegressions:
     targets: Array
     features: FeatureMap
     known: int
-    sums: PanelSums = PanelSums()
+    sums: PanelSums = field(default_factory=PanelSums)
     shown: int = 0
     summed: int = 0
     factor: PanelFactor | None = None
@@ -106,7 +106,7 @@ class RefitRegressions:
 
     @property
     def _grows(self) -> bool:
-        """Whether rows that are added up are shown to the dictionary as well: those that come late, if it has room."""
+        """Whether rows that are added up are shown to the dictionary too: those that come late, if it has room."""
         return self.summed >= self.known and not self.features.full
 
     @property

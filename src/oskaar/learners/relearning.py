@@ -131,12 +131,14 @@ class KeptRounds:
 class Prepared:
     """What is known before the next estimator is made of the first `rounds` rounds, whose labels have this space.
 
-    swap: as of `Underway`; weights: how much each feature matters, after so many passes (`kernels.relevance`).
+    swap: as of `Underway`; schema: what the rows say, where they are as they came and are many; weights: how much
+    each feature matters, after so many passes (`kernels.relevance`).
     """
 
     rounds: int
     swap: int
     space: Space
+    schema: Schema | None = None
     weights: Array | None = None
     passes: int = 0
 
@@ -145,10 +147,12 @@ class Prepared:
         state.require_kind(self.space, Space, "the space")
         state.require(0 < state.require_count(self.rounds, "rounds") <= rounds, "rounds that are prepared have come")
         state.require_count(self.swap, "the rows at which it takes over")
-        state.require(0 < state.require_count(self.passes, "passes") <= PASSES, "there may be so many passes")
+        state.require(0 <= state.require_count(self.passes, "passes") <= PASSES, "there may be so many passes")
+        state.require_kind(self.schema, (Schema, type(None)), "the schema")
         weights: Any = self.weights
-        require_floats(weights)
-        state.require(weights.ndim == 1 and bool((weights >= 0).all()), "a weight for each feature")
+        if self.passes:
+            require_floats(weights)
+            state.require(weights.ndim == 1 and bool((weights >= 0).all()), "a weight for each feature")
 
 
 @saved("learner/underway")
@@ -326,11 +330,11 @@ class Relearning:
         n = min(1 << (rows.bit_length() - 1), self.last)
         prepared = self.prepared or Prepared(len(self.rounds.ys), swap_after(n), space)
         kept = self.rounds.first(prepared.rounds)
-        made = assemble(kept, prepared)
+        made = self._step(kept, prepared, assemble)
         while isinstance(made, Prepared):
             if rows + AT_A_TIME < prepared.swap:  # else there is no time
                 return Advance(self._with(prepared=made))
-            made = assemble(kept, made)
+            made = self._step(kept, made, assemble)
         later = self._with(prepared=None, due=rows + 1 if rows < FIRST else 2 * n)
         after = later if later.due <= self.last else None
         if made is None:
@@ -346,24 +350,34 @@ class Relearning:
             underway = self._learn(underway, rows)
         return Advance(after, underway, made=underway)
 
+    def _step(
+        self, kept: KeptRounds, prepared: Prepared, assemble: Assemble
+    ) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
+        """The next estimator, or what is known before it: what many rows say takes a round of its own."""
+        if self.units and prepared.schema is None and kept.rows >= MANY:
+            block = kept.block(0, kept.rows)
+            if block.schema is not None and not block.is_read:
+                return replace(prepared, schema=block.schema.read(block.rows))
+        return assemble(kept, prepared)
+
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
 
         One chunk, at the pace of a loop, is only forecast here, and what it leaves can wait for the next round, if it
-        is not more than is learned at a time. Where there are several chunks a copy learns them.
+        is not more than is learned at two times. Where there are several chunks a copy learns them.
         """
         if self._learned_rows(underway) >= aim:
             return underway, None
+        wait = 2 * AT_A_TIME if self.rounds.rows < underway.swap else 0
         try:
             block, labels = self._next(underway, aim)
-            left = aim - self._learned_rows(underway) - block.n
-            if left <= (2 * AT_A_TIME if self.rounds.rows < underway.swap else 0):
+            if aim - self._learned_rows(underway) - block.n <= wait:
                 pending = underway.forecast(block, labels)
                 return _after(underway, labels, pending), (underway, block, pending)
         except LinAlgError:
             pass
         underway = copy.deepcopy(underway)
-        while self._learned_rows(underway) < aim:
+        while aim - self._learned_rows(underway) > wait:
             underway = self._learn(underway, aim)
         return underway, None
 

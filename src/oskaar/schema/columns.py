@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -178,13 +179,12 @@ class SparseColumn(Column):
     def entries(self, cells: Any, refuse: bool) -> list[dict[int, float]]:
         tokens = [self.tokens(cell, refuse) for cell in _listed(cells)]
         buckets, signs = hashed(self.name, (token for found in tokens for token in found))
-        rows, at = [], 0
+        weights = signs * self.weights(buckets, [count for found in tokens for count in found.values()])
+        entries, rows = zip(buckets, weights.tolist(), strict=True), []
         for found in tokens:
             row: dict[int, float] = {}
-            for place, count in enumerate(found.values(), at):
-                bucket = buckets[place]
-                row[bucket] = row.get(bucket, 0.0) + signs[place] * self.weight(bucket, count)
-            at += len(found)
+            for bucket, weight in islice(entries, len(found)):
+                row[bucket] = row.get(bucket, 0.0) + weight
             norm = sum(value * value for value in row.values()) ** 0.5
             rows.append({bucket: value / norm for bucket, value in row.items() if value} if norm else {})
         return rows
@@ -193,9 +193,9 @@ class SparseColumn(Column):
         """The tokens of a cell, and how often each is there."""
         raise NotImplementedError
 
-    def weight(self, bucket: int, count: int) -> float:
-        """Of a token that is there so often."""
-        return 1.0 + float(np.log(count)) if count > 1 else 1.0
+    def weights(self, buckets: list[int], counts: list[int]) -> Array:
+        """Of tokens that are there so often."""
+        return 1.0 + np.log(counts)
 
 
 @saved("column/hashed-category")
@@ -238,9 +238,9 @@ class TextColumn(SparseColumn):
         for bucket, texts in self.seen.items():
             require(require_count(bucket, "a bucket") < BUCKETS and 0 <= texts <= self.texts, "buckets must fit")
 
-    def weight(self, bucket: int, count: int) -> float:
-        idf = float(np.log((1 + self.texts) / (1 + self.seen.get(bucket, 0)))) + 1
-        return idf * super().weight(bucket, count)
+    def weights(self, buckets: list[int], counts: list[int]) -> Array:
+        seen = np.array([self.seen.get(bucket, 0) for bucket in buckets], dtype=float)
+        return (np.log((1 + self.texts) / (1 + seen)) + 1) * super().weights(buckets, counts)
 
     def _described(self) -> str:
         return f"{self.kind}, hashed{' words' * (self.kind == 'text')}"
@@ -340,14 +340,13 @@ def value_of(cell: Any) -> str | None:
     return " ".join(cell) if isinstance(cell, tuple) else str(cell)
 
 
-def hashed(name: Any, tokens: Iterable[str]) -> tuple[list[int], list[float]]:
+def hashed(name: Any, tokens: Iterable[str]) -> tuple[list[int], Array]:
     """The bucket and the sign of each token of a column."""
     salt = crc32(repr(name).encode())
     codes = np.array([crc32(token.encode("utf-8", "surrogatepass"), salt) for token in tokens], dtype=np.uint64)
     bits = mix(codes ^ np.uint64(salt << 32))
     buckets: list[int] = (bits % np.uint64(BUCKETS)).tolist()
-    signs: list[float] = (1.0 - 2.0 * (bits >> np.uint64(63)).astype(float)).tolist()
-    return buckets, signs
+    return buckets, 1.0 - 2.0 * (bits >> np.uint64(63)).astype(float)
 
 
 def _listed(cells: Any) -> Any:

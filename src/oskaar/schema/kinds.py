@@ -14,6 +14,7 @@ there are more than 32 values, and a fifth of the cells is of rare ones, the cat
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -124,9 +125,9 @@ def _category(name: Any, there: list[Any], gaps: int) -> Column:
 def _text(name: Any, cells: list[Any], gaps: int, kind: type[TextColumn]) -> TextColumn:
     empty = kind(name, gaps, 0, {})
     found = [empty.tokens(cell, refuse=False) for cell in cells if cell is not None]
-    seen: Counter[int] = Counter()
+    buckets, seen = iter(hashed(name, chain.from_iterable(found))[0]), Counter[int]()
     for tokens in found:
-        seen.update(set(hashed(name, tokens)[0]))
+        seen.update(set(islice(buckets, len(tokens))))
     return kind(name, gaps, len(found), dict(seen))
 
 

@@ -57,7 +57,7 @@ class PanelSums:
 @saved("factor/panel-factor")
 @dataclass(frozen=True)
 class PanelFactor:
-    """[R, Theta, 0] (1) in Fortran order, of which the first `done` columns of R are there, and as many rows of Theta.
+    """[R, Theta, 0] (1) in Fortran order: the first `done` columns of R, and as many rows of Theta, are there.
 
     >>> sums = PanelSums().with_rows(np.array([[2.0, 1.0]]), np.array([[3.0]]))
     >>> factor = PanelFactor.of(sums).advanced(sums, lam=5.0)
