@@ -28,7 +28,7 @@ from oskaar.learners.labels import Labels
 from oskaar.losses import Space
 from oskaar.saved import saved
 from oskaar.solvers.exact import ExactSolver
-from oskaar.solvers.kaar_features import FeatureSolver
+from oskaar.solvers.kaar_features import LATER, FeatureSolver
 
 UNLIMITED = 2**31
 """Rows of a chunk, for experts that set no limit."""
@@ -97,7 +97,8 @@ class Ridges(Always):
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
         self.solvers: list[Any] = [
-            ExactSolver(lam, averaged=False) if features is None else FeatureSolver(lam) for lam in lams
+            ExactSolver(lam, averaged=False) if features is None else FeatureSolver(lam, later=(kernel + i) % (LATER + 1))
+            for i, lam in enumerate(lams)
         ]
         self.names = [f"ridge, {name}, lam {lam:g}" for lam in lams]
         self.groups = [f"{name}, lam {lam:g}" if by_lam else name for lam in lams]

@@ -40,7 +40,10 @@ from oskaar.solvers.rounding import LEAST, require_rows
 from oskaar.solvers.triangles import root, whitened
 
 BUFFER = 22
-"""How many rows are pending when folding begins. It ends when at most one more has come: ROOM holds them all."""
+"""How many rows are pending when folding begins, and `later` ones. It ends after as many again: ROOM holds them."""
+
+LATER = 3
+"""Solvers may begin so many rows later than others, so that not all of them fold at once."""
 
 COLUMNS = 32
 """How many columns of R a row folds at least."""
@@ -78,8 +81,8 @@ class FeatureSolver:
     in_turn = True
     """Whether all rounds were learned one after the other, so that g_1, ..., g_T are there."""
 
-    def __init__(self, lam: float, shifted: bool = False) -> None:
-        self.shifted = shifted
+    def __init__(self, lam: float, shifted: bool = False, later: int = 0) -> None:
+        self.shifted, self.later = shifted, later
         self.lam = 4 * lam if shifted else lam
         self.S = np.zeros((0, 0), order="F")  # [R, Theta, X]
         self.rounds = 0
@@ -170,8 +173,8 @@ class FeatureSolver:
 
     def with_sums(self, S: Array, rounds: int) -> FeatureSolver:
         """The same solver with other sums [R, Theta, 0], over so many rounds that were not learned in turn."""
-        new = FeatureSolver(self.lam)
-        new.shifted, new.rounds, new.in_turn = self.shifted, rounds, False
+        new = self._new(rounds)
+        new.in_turn = False
         new._adopt(S)
         return new
 
@@ -199,8 +202,7 @@ class FeatureSolver:
     def rebuilt(self, Z: Array, H: Array) -> FeatureSolver:
         """The same learner with other features Z (t, D) for all its rows, whose targets were H (t, p)."""
         require_rows(self.lam, Z)
-        new = FeatureSolver(self.lam)
-        new.shifted, new.rounds = self.shifted, self.rounds
+        new = self._new(self.rounds)
         D, p = Z.shape[1], H.shape[1]
         total = fit_columns(_divided(self._wide(D), self._total(D)), p)
         right = np.concatenate([np.zeros((D, p)), sqrt(self.lam) * total], axis=1)
@@ -216,13 +218,18 @@ class FeatureSolver:
         total = _divided(S, self._total(D))[:dim]
         update = QRUpdate(S[:dim, D : D + p], np.concatenate([Z, fit_columns(H, p)], axis=1))
         update.advance(S[:dim, :dim], dim)
-        new = FeatureSolver(self.lam)
-        new.shifted, new.rounds = self.shifted, self.rounds
+        new = self._new(self.rounds)
         S = update.updated
         new._adopt(np.asfortranarray(np.concatenate([S, np.triu(S[:, :dim]) @ total], axis=1)))
         return new
 
     # ---------------------------------------------------------------- inside
+
+    def _new(self, rounds: int) -> FeatureSolver:
+        """One with the same settings, after so many rounds."""
+        new = FeatureSolver(self.lam, later=self.later)
+        new.shifted, new.rounds = self.shifted, rounds
+        return new
 
     def _forecast_row(self, Z: Array) -> FeatureForecast:
         """(2) for a round of one row."""
@@ -271,7 +278,7 @@ class FeatureSolver:
             self._adopt(self._folded(f.Z[:0]))
         elif self.folding is not None:
             self._go_on(self.folding, len(f.Z))
-        elif self.pending.n >= BUFFER:
+        elif self.pending.n >= BUFFER + self.later:
             self._begin()
 
     def _begin(self) -> None:
@@ -370,6 +377,7 @@ class FeatureSolver:
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""
         require_count(self.rounds, "rounds")
+        require(require_count(self.later, "rows") <= LATER, "folding begins before there is no room")
         require_kind(self.pending, PendingRows, "the pending rows")
         require_kind(self.folding, (QRUpdate, type(None)), "the rows that are being folded in")
         require_floats(self.S)
