@@ -38,7 +38,7 @@ RESOLUTION = 1e-4
 Rounding of the kernel is amplified by the coefficients of a row in the atoms, which grow as residuals fall: features
 are right to about 1e-13 / RESOLUTION."""
 
-TOGETHER = 64
+TOGETHER = 256
 """Kernel values of so many rows with each other are computed at once."""
 
 STRIP = 128

@@ -297,7 +297,8 @@ class FeatureSolver:
     def _end(self, folding: QRUpdate) -> None:
         """Use the new [R, Theta, X], by which the rows that came meanwhile are whitened anew."""
         old, first, D = self.pending, self.folded, len(self.S)
-        self.S, self.folding, self.folded = folding.updated, None, 0
+        folding.write(self.S)  # in its place: no round has to touch a new matrix
+        self.folding, self.folded = None, 0
         U, H = old.U[first : old.n].copy(), old.H[first : old.n]
         U[:, :D] = folding.whitened(U[:, :D])
         M = U[:, :D] @ self.S[:, D : (D + self.S.shape[1]) // 2]
@@ -385,7 +386,7 @@ class FeatureSolver:
         require(columns >= D and (columns - D) % 2 == 0 and self.pending.dim >= D, "shapes must fit")
         require((np.diagonal(self.S) != 0).all(), "a triangular factor must have no 0 on its diagonal")
         require(require_count(self.folded, "rows") <= self.pending.n, "the rows that are being folded in are pending")
-        require(self.folding is None or self.folding.updated.shape == self.S.shape, "shapes must fit")
+        require(self.folding is None or self.folding.X.shape == (D, columns - D), "shapes must fit")
         require_number(self.lam, "lam", above=0.0)
 
 

@@ -12,12 +12,13 @@ Equivalent to numpy.linalg.qr of the whole, up to the signs of rows.
 
 from __future__ import annotations
 
+from itertools import chain
 from math import sqrt
 
 import numpy as np
 from scipy.linalg.lapack import dtpmqrt, dtpqrt
 
-from oskaar.arrays import Array
+from oskaar.arrays import Array, spans
 from oskaar.saved import require, require_count, require_floats, saved
 
 BLOCK = 16
@@ -28,6 +29,8 @@ BLOCK = 16
 class QRUpdate:
     """Right sides X (D, q) and rows [Z, Y] (n, D + q) on the way to `updated`, [R', X'] in Fortran order.
 
+    What is done is kept in blocks of rows from their diagonal on: half the memory of the whole, none of it new pages.
+
     >>> update = QRUpdate(np.array([[6.0]]), np.array([[4.0, 13.0]]))
     >>> update.advance(np.array([[3.0]]), 1)
     >>> update.done, np.abs(update.updated)
@@ -36,7 +39,7 @@ class QRUpdate:
 
     def __init__(self, X: Array, rows: Array) -> None:
         self.X, self.rows = X, rows  # of which the columns that are done are dropped
-        self.updated = np.zeros((len(X), rows.shape[1]), order="F")
+        self.blocks: list[tuple[Array, Array]] = []  # rows of R' that are done, of which the triangle is by itself
         self.V = np.zeros((len(rows), len(X)), order="F")  # the reflections, and how they go together
         self.T = np.zeros((min(BLOCK, len(X)), len(X)), order="F")
         self.done = 0
@@ -44,7 +47,21 @@ class QRUpdate:
     @property
     def nbytes(self) -> int:
         """The memory that is held."""
-        return sum(part.nbytes for part in (self.X, self.rows, self.updated, self.V, self.T))
+        return sum(part.nbytes for part in (self.X, self.rows, self.V, self.T, *chain(*self.blocks)))
+
+    @property
+    def updated(self) -> Array:
+        """[R', X'] once all columns are done."""
+        S = np.zeros((len(self.X), len(self.X) + self.X.shape[1]), order="F")
+        self.write(S)
+        return S
+
+    def write(self, S: Array) -> None:
+        """Put [R', X'] in the place of [R, X], what is done of it."""
+        j = 0
+        for left, right in self.blocks:
+            k = j + len(left)
+            S[j:k, j:k], S[j:k, k:], j = left, right, k
 
     def advance(self, R: Array, columns: int) -> None:
         """Append so many more columns of the rows, in whole blocks, to R, which is the same each time."""
@@ -58,7 +75,8 @@ class QRUpdate:
         rest = self.rows[:, k - j :]
         if rest.size:
             right, rest, _ = dtpmqrt(0, V, T, right, rest, side="L", trans="T", overwrite_a=1)
-        self.updated[j:k, j:k], self.updated[j:k, k:], self.rows = left, right, rest
+        self.blocks.append((left, right))
+        self.rows = rest
         self.V[:, j:k], self.T[: len(T), j:k] = V, T
         self.done = k
 
@@ -72,11 +90,13 @@ class QRUpdate:
 
     def check_saved(self) -> None:
         """Refuse a state from a file that does not fit together."""
-        require_floats(self.X, self.rows, self.updated)
-        require_floats(self.V, self.T)
+        require_floats(self.X, self.rows, self.V, self.T, *chain(*self.blocks))
         D, q = self.X.shape
         done = require_count(self.done, "columns")
-        require(self.updated.shape == (D, D + q) and done <= D, "shapes must fit")
+        ends = np.cumsum([len(left) for left, _ in self.blocks], dtype=int).tolist()
+        require(ends[-1:] == [done] * bool(done) and done <= D, "blocks must be what is done")
+        for (j, k), (left, right) in zip(spans(ends), self.blocks, strict=True):
+            require(left.shape == (k - j, k - j) and right.shape == (k - j, D + q - k), "blocks must fit")
         require(self.rows.shape == (len(self.V), D + q - done) and self.V.shape[1] == D, "rows must fit")
         require(self.T.shape == (min(BLOCK, D), D), "reflections must fit")
 
