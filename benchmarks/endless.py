@@ -206,21 +206,32 @@ def restarts(rounds):
 def ensemble_stalls(rounds=1700, window=1000):
     """The slowest of any 1000 consecutive rounds over their median, of untuned learners; the best of 3 runs."""
     X, ys = classes(rounds)
-    sparse = csr_array(random_array((rounds, 1000), density=0.02, rng=np.random.default_rng(0)))
-    loss, dense, bags = losses.ZeroOne(P), [x[None] for x in X], [sparse[[i]] for i in range(rounds)]
-    for name, make, rows in (
-        ("Ensemble", lambda: Ensemble(loss), dense),
-        ("Ensemble(budget=256)", lambda: Ensemble(loss, budget=256), dense),
-        ("Ensemble, a kernel given", lambda: Ensemble(loss, KERNEL), dense),
-        ("Ensemble, sparse rows", lambda: Ensemble(loss), bags),
-        ("SALAMI", lambda: SALAMI(loss), dense),
-        ("OSKAAR", lambda: OSKAAR(loss), dense),
+    rng = np.random.default_rng(0)
+    sparse = csr_array(random_array((rounds, 1000), density=0.02, rng=rng))
+    bags, words = [sparse[[i]] for i in range(rounds)], [f"word{i}" for i in range(300)]
+    mixed = [{"a": x[0], "b": x[1], "text": " ".join(rng.choice(words, 8))} for x in X.tolist()]
+    chains = [rng.normal(size=(int(rng.integers(3, 9)), WIDTH)) for _ in range(rounds)]
+    tags = [["ab"[int(value > 0)] for value in x[:, 0]] for x in chains]
+    loss, letters = losses.ZeroOne(P), losses.Sequence("ab")
+    for name, make, rows, labels in (
+        ("Ensemble", lambda: Ensemble(loss), X, ys),
+        ("Ensemble(budget=256)", lambda: Ensemble(loss, budget=256), X, ys),
+        ("Ensemble, a kernel given", lambda: Ensemble(loss, KERNEL), X, ys),
+        ("Ensemble, sparse rows", lambda: Ensemble(loss), bags, ys),
+        ("Ensemble, numbers and text", lambda: Ensemble(loss), mixed, ys),
+        ("Ensemble, sequences", lambda: Ensemble(letters), chains, tags),
+        ("SALAMI", lambda: SALAMI(loss), X, ys),
+        ("SALAMI, a kernel given", lambda: SALAMI(loss, KERNEL), X, ys),
+        ("SALAMI(budget=128)", lambda: SALAMI(loss, budget=D), X, ys),
+        ("OSKAAR", lambda: OSKAAR(loss), X, ys),
+        ("OSKAAR, a kernel given", lambda: OSKAAR(loss, KERNEL), X, ys),
+        ("OSKAAR(budget=128)", lambda: OSKAAR(loss, budget=D), X, ys),
     ):
         runs = []
         for _ in range(3):
             learner, taken = make(), []
-            for x, y in zip(rows, ys, strict=True):
-                taken.append(timed(loop, learner, x, [y], clock=time.process_time))
+            for x, y in zip(rows, labels, strict=True):
+                taken.append(timed(loop, learner, [x], [y], clock=time.process_time))
             runs.append(taken)
         times = np.min(runs, axis=0)
         worst = max(

@@ -132,7 +132,8 @@ def smooth_kernel(rows: Rows, fixed: Any = None, features: int | None = None) ->
     """The first of `default_kernels` alone, where nothing is known of how much features matter.
 
     >>> smooth_kernel(np.eye(2))(np.eye(2), np.eye(2)).round(3)
-    array([[2.1]])
+    array([[2.1  , 1.035],
+           [1.035, 2.1  ]])
     """
     if isinstance(rows, MixedRows):
         return default_kernels(rows, fixed, features)["smooth"]

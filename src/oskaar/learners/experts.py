@@ -96,10 +96,10 @@ class Ridges(Always):
         self.kernel = kernel if features is None else 0
         self.rows, self.renewal = 0, renewal if features is not None and features.renews else None
         self.differences = differences and labels
-        self.solvers: list[Any] = [
-            ExactSolver(lam, averaged=False) if features is None else FeatureSolver(lam, later=(kernel + i) % (LATER + 1))
-            for i, lam in enumerate(lams)
-        ]
+        if features is None:
+            self.solvers: list[Any] = [ExactSolver(lam, averaged=False) for lam in lams]
+        else:
+            self.solvers = [FeatureSolver(lam, later=(kernel + i) % (LATER + 1)) for i, lam in enumerate(lams)]
         self.names = [f"ridge, {name}, lam {lam:g}" for lam in lams]
         self.groups = [f"{name}, lam {lam:g}" if by_lam else name for lam in lams]
         if self.differences:

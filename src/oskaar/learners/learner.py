@@ -469,7 +469,7 @@ class OnlineLearner(Confidence, Predictor):
         targets = cache(lambda: Labels(self.loss, prepared.space, kept.ys, kept.ends).Phi)
         if self._relearning is None or not self._relearning.units:
             return Reading(before, targets=targets, rows=rows, columns=columns)
-        reading = reading_of(kept.block(0, rows), known=prepared.schema)
+        reading = prepared.reading or reading_of(kept.block(0, rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
         if unchanged and reading.encoded is None and rows < (self._relearning.others or self._relearning.last):
             return None

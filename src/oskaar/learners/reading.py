@@ -81,18 +81,21 @@ def can_change(block: Block) -> bool:
     return block.raw is not None or isinstance(block.rows, (np.ndarray, MixedRows))
 
 
-def reading_of(block: Block, least: int = FIRST, known: Schema | None = None) -> Reading:
-    """What all rows so far say; least: with fewer of them there are no units; known: their schema, if it is known."""
+def reading_of(block: Block, least: int = FIRST) -> Reading:
+    """What all rows so far say; least: with fewer of them there are no units."""
     schema, rows = block.schema, block.rows
     if not block.is_read:
         assert schema is not None
-        schema = known or schema.read(rows)
-        if schema.bag:
-            return Reading(schema)
-        rows = schema.encode(rows)
-    if block.n < least or not isinstance(rows, (np.ndarray, MixedRows)):
+        schema = schema.read(rows)
+        rows = None if schema.bag else schema.encode(rows)
+    return reading_with(schema, rows if block.n >= least else None)
+
+
+def reading_with(schema: Schema | None, encoded: Rows) -> Reading:
+    """What rows say that a schema has read and encoded; there are units if they have numbers."""
+    if not isinstance(encoded, (np.ndarray, MixedRows)):
         return Reading(schema)
-    return Reading(schema, rows, None if schema is None else schema.features)
+    return Reading(schema, encoded, None if schema is None else schema.features)
 
 
 def read_whole(inputs: Inputs, block: Block) -> tuple[Block, Reading]:

@@ -28,13 +28,13 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from oskaar import state
-from oskaar.arrays import Array, reach
+from oskaar.arrays import Array, Rows, reach
 from oskaar.inputs import Block, Inputs
 from oskaar.kernels.learned import PASSES
 from oskaar.learners.estimators import Estimator
 from oskaar.learners.labels import Labels
 from oskaar.learners.mixture import Carried, Mixture
-from oskaar.learners.reading import FIRST, can_change
+from oskaar.learners.reading import FIRST, Reading, can_change, reading_with
 from oskaar.learners.refit import SUMMED, Refit
 from oskaar.losses import Loss, Space
 from oskaar.rows import count, joined, nbytes, pick
@@ -58,6 +58,9 @@ And at most a fortieth of all rows.
 
 TOGETHER, MOST_TOGETHER = 32, 256
 """So many blocks of rows that are kept become one, if it has at most so many rows."""
+
+ENCODED = 1024
+"""Rows that become numbers in a round, before there are units of them."""
 
 APART = 2
 """Rows from one pass of what is prepared to the next."""
@@ -131,24 +134,46 @@ class KeptRounds:
 class Prepared:
     """What is known before the next estimator is made of the first `rounds` rounds, whose labels have this space.
 
-    swap: as of `Underway`; schema: what the rows say, where they are as they came and are many; weights: how much
-    each feature matters, after so many passes (`kernels.relevance`).
+    swap: as of `Underway`.
+    schema, encoded: where rows are as they came and many, what they say, and as numbers so far.
+    weights: how much each feature matters, after so many passes (`kernels.relevance`).
     """
 
     rounds: int
     swap: int
     space: Space
     schema: Schema | None = None
+    encoded: Rows = None
     weights: Array | None = None
     passes: int = 0
 
-    def check_state(self, rounds: int) -> None:
-        """Refuse what no learner that has seen so many rounds could have."""
+    @property
+    def reading(self) -> Reading | None:
+        """What the rows say; None: it is not known yet."""
+        return None if self.schema is None else reading_with(self.schema, self.encoded)
+
+    def read(self, kept: KeptRounds) -> Prepared | None:
+        """With the schema of all rows, then with more rows as numbers; None when all of it is there."""
+        if self.schema is None:
+            block = kept.block(0, kept.rows)
+            schema = None if block.is_read or block.schema is None else block.schema.read(block.rows)
+            return None if schema is None else replace(self, schema=schema)
+        done = 0 if self.encoded is None else count(self.encoded)
+        if done == kept.rows or self.schema.bag:
+            return None
+        more = self.schema.encode(kept.block(done, min(done + ENCODED, kept.rows)).rows)
+        return replace(self, encoded=joined(self.encoded, more) if done else more)
+
+    def check_state(self, kept: KeptRounds) -> None:
+        """Refuse what no learner that has these rounds could have."""
         state.require_kind(self.space, Space, "the space")
-        state.require(0 < state.require_count(self.rounds, "rounds") <= rounds, "rounds that are prepared have come")
+        rounds = state.require_count(self.rounds, "rounds")
+        state.require(0 < rounds <= len(kept.ys), "rounds that are prepared have come")
         state.require_count(self.swap, "the rows at which it takes over")
         state.require(0 <= state.require_count(self.passes, "passes") <= PASSES, "there may be so many passes")
         state.require_kind(self.schema, (Schema, type(None)), "the schema")
+        if self.encoded is not None:
+            state.require(count(self.encoded) <= kept.ends[rounds - 1], "rows that are encoded have come")
         weights: Any = self.weights
         if self.passes:
             require_floats(weights)
@@ -301,7 +326,7 @@ class Relearning:
         state.require_count(self.due, "the rows at which units are taken")
         state.require_kind(self.prepared, (Prepared, type(None)), "what is prepared")
         if self.prepared is not None:
-            self.prepared.check_state(len(rounds.ys))
+            self.prepared.check_state(rounds)
         if self.underway is not None:
             state.require_kind(self.underway, Underway, "the estimator under way")
             state.require(0 <= self.underway.learned <= len(rounds.ys), "rounds learned again must have come")
@@ -353,12 +378,9 @@ class Relearning:
     def _step(
         self, kept: KeptRounds, prepared: Prepared, assemble: Assemble
     ) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
-        """The next estimator, or what is known before it: what many rows say takes a round of its own."""
-        if self.units and prepared.schema is None and kept.rows >= MANY:
-            block = kept.block(0, kept.rows)
-            if block.schema is not None and not block.is_read:
-                return replace(prepared, schema=block.schema.read(block.rows))
-        return assemble(kept, prepared)
+        """The next estimator, or what is known before it: what many rows say takes rounds of its own."""
+        more = prepared.read(kept) if self.units and kept.rows >= MANY else None
+        return more or assemble(kept, prepared)
 
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.

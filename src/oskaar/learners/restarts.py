@@ -73,8 +73,8 @@ class Restarts:
     def each(self, compared: Compared) -> tuple[Any, list[Array], list[Array]]:
         """Rounds of one row, all from the present state: births (S,), (S, m, p) by kind, [(K, m, p)] of `names`."""
         rounds = [self.begin(compared.row(i), [1], None) for i in range(compared.block.n)]
-        said = zip(*(self.estimates(one, 0) for one in rounds), strict=True)
-        return self.births_of(rounds[0], 0), [np.concatenate(kind, axis=1) for kind in said], []
+        found = zip(*(self.estimates(one, 0) for one in rounds), strict=True)
+        return self.births_of(rounds[0], 0), [np.concatenate(kind, axis=1) for kind in found], []
 
     def begin(self, compared: Compared, ends: Any, targets: Array | None) -> Any:
         """Rounds to come."""

@@ -42,6 +42,9 @@ KINDS = ("number", "boolean", "category", "text", "tokens", "time", "left out")
 MOST_VALUES = 32
 """A category with more values is hashed."""
 
+MOST_TEXTS = 1024
+"""How common a word is is told by at most so many texts, evenly spaced."""
+
 _WORDS_OF_TEXT, _IDENTITY, _LEAST_ROWS = 2.5, 0.9, 16
 
 
@@ -123,8 +126,8 @@ def _category(name: Any, there: list[Any], gaps: int) -> Column:
 
 
 def _text(name: Any, cells: list[Any], gaps: int, kind: type[TextColumn]) -> TextColumn:
-    empty = kind(name, gaps, 0, {})
-    found = [empty.tokens(cell, refuse=False) for cell in cells if cell is not None]
+    empty, there = kind(name, gaps, 0, {}), [cell for cell in cells if cell is not None]
+    found = [empty.tokens(cell, refuse=False) for cell in there[:: -(-len(there) // MOST_TEXTS) or 1]]
     buckets, seen = iter(hashed(name, chain.from_iterable(found))[0]), Counter[int]()
     for tokens in found:
         seen.update(set(islice(buckets, len(tokens))))
