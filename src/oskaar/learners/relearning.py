@@ -432,7 +432,7 @@ class Relearning:
         rows, ends = self.rounds.rows, self._refit_ends(underway)
         kept, known = self.rounds, underway.known
         made = kept.ends[known - 1]
-        late = 0 if underway.refit is None or underway.refit.whole else (underway.swap - made) // 8
+        late = 0 if underway.refit is None or underway.refit.whole else (underway.swap - made) // 12
         underway = underway.refitted(rows - before, max(1, ends - late - before))
         if underway.refit is None or underway.refit.whole:
             return underway
