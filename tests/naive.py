@@ -332,10 +332,10 @@ def unit_kernels(rows, Phi=None):
     ]
 
 
-def scales_taken(ends, first=4, last=512, at_once=8, exact=10**9, units=10**9, in_turn=True):
+def scales_taken(ends, first=4, last=256, at_once=8, exact=10**9, units=10**9, in_turn=True):
     """How many rows the scales in force are of, before each round and after the last.
 
-    They are taken when there are n = 4, 8, ..., 512 rows or more, but not where units < n < exact, and are in force
+    They are taken when there are n = 4, 8, ..., 256 rows or more, but not where units < n < exact, and are in force
     at once up to n = 8, and after that, and with n = exact, n / 4 rows later; with n >= 128 n / 8 rows later, or
     n / 2 where rows are learned again in turn.
     """

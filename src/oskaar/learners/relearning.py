@@ -1,15 +1,16 @@
 r"""Learning all rounds again with other kernels or features, a few rows at a time, while the learner goes on.
 
 A learner without a kernel of its own compares features in units of their spread over the rows so far, and reads
-rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 512 rows; with fewer than 4 the
+rows by a schema (`oskaar.schema`). Both are taken anew when there are 4, 8, 16, ..., 256 rows; with fewer than 4 the
 schema alone is. An ensemble goes over from kernels to features when there are many rows, and takes no units shortly
 before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
-again, some at a time, and those that come meanwhile. It takes the place of the present one about n / 8 rows later
-(`swap_after`); up to 8 rows at once. One that knows many rows is made of these n, and of most of those that come
-meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at a time. When it
-takes the place of the present one, it goes on with the accounts of that. What the kernels of many rows have to know
-of labels is prepared before, a pass at a time.
+again, some at a time, and those that come meanwhile. It takes the place of the present one n / 4 rows later, or n / 2
+where there are many (`swap_in_turn`); up to 8 rows at once. One that knows many rows is made of these n, and of most
+of those that come meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at
+a time. It takes the place of the present one n / 8 rows later (`swap_after`), and goes on with the accounts of that.
+What many rows say is read before, in rounds of its own, and so is what their kernels have to know of labels, a pass
+at a time (`Prepared`).
 
 How many rows are learned again in a round changes no number: a loop, a replay and a run that is resumed agree. The
 losses of the rounds before are those of the answers that were given. The surrogate loss of the theorem is that of the
@@ -41,7 +42,7 @@ from oskaar.rows import count, joined, nbytes, pick
 from oskaar.saved import require_floats, saved
 from oskaar.schema import Schema, tables
 
-LAST_UNITS = 512
+LAST_UNITS = 256
 """Units are taken at 4, 8, ... rows, up to so many."""
 
 AT_ONCE, AT_A_TIME = 8, 8
