@@ -11,6 +11,7 @@ from oskaar.kernels.kept import KeptRows
 from oskaar.learners.experts import Ridges
 from oskaar.learners.refit import RefitRegressions
 from oskaar.solvers.all_restarts import AllRestarts
+from oskaar.solvers.panel_sums import PanelFactor, PanelSums
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
 
@@ -66,6 +67,28 @@ def test_rows_that_come_meanwhile_are_taken_up(stages, rng):
     block, _ = inputs.parse_many(rng.normal(size=(4, 2)))
     expected = kernel(block.rows, X) @ np.linalg.solve(kernel(X, X) + 0.1 * np.eye(18), Phi)
     np.testing.assert_allclose(learned.each(Compared(inputs, block), None)[0], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("sizes", [[1], [128], [129], [100, 300], [0]], ids=str)
+def test_a_factor_in_panels_is_that_of_the_whole(rng, sizes):
+    """Rows that come in pieces, and bring features; a step that is done again from what was before is the same."""
+    parts = [rng.normal(size=(30, D)) for D in sizes]
+    D, Phi = sizes[-1], rng.normal(size=(30 * len(sizes), 2))
+    sums = PanelSums()
+    for part, H in zip(parts, np.split(Phi, len(parts))):
+        sums = sums.with_rows(part, H)
+    Z = np.concatenate([np.pad(part, ((0, 0), (0, D - part.shape[1]))) for part in parts])
+    factor = PanelFactor.of(sums)
+    while factor.left:
+        before, factor = factor, factor.advanced(sums, 0.1)
+        again = before.advanced(sums, 0.1)
+        assert again.done == factor.done > before.done
+        assert again.S is factor.S  # shared, as what was known before stays
+    R = np.linalg.cholesky(Z.T @ Z + 0.1 * np.eye(D)).T
+    np.testing.assert_allclose(factor.S[:, :D], R, atol=1e-10)
+    np.testing.assert_allclose(factor.S[:, D : D + 2], np.linalg.inv(R).T @ Z.T @ Phi, atol=1e-9)
+    assert factor.S.shape == (D, D + 4)
+    assert not factor.S[:, D + 2 :].any()
 
 
 @pytest.mark.parametrize("name", ["smooth", "linear", "rough", "ranks"])

@@ -269,6 +269,24 @@ def test_units_stay_until_features_take_over(slowly, monkeypatch):
     np.testing.assert_allclose(replay(Ensemble(LOSS, budget=16), X, ys).estimates, G, atol=1e-8)
 
 
+def test_a_refit_in_small_panels_is_the_definition(slowly, monkeypatch):
+    """A run that is saved in the middle of sums and factors goes on with them."""
+    monkeypatch.setattr("oskaar.solvers.panel_sums.PANEL", 5)
+    monkeypatch.setattr("oskaar.learners.relearning.SHARE", 5)
+    X, ys, _ = slowly
+    X, ys = np.concatenate([X, X + 0.1]), ys * 2
+    whole, learner, panels = replay(Ensemble(LOSS, budget=32), X, ys).estimates, Ensemble(LOSS, budget=32), set()
+    for t, (x, y) in enumerate(zip(X, ys)):
+        np.testing.assert_allclose(learner.estimate(x), whole[t], atol=1e-9)
+        learner.learn_one(x, y)
+        learner = oskaar.from_bytes(learner.to_bytes()) if t > 60 else learner
+        underway = learner._relearning and learner._relearning.underway
+        for part in underway.refit.parts if underway and underway.refit else ():
+            panels |= {len(part.sums.panels), part.factor and part.factor.done} if hasattr(part, "sums") else set()
+    assert 7 in panels  # of 32 features
+    assert panels & {5, 10, 15, 20, 25, 30}  # columns of a factor, not all
+
+
 def test_rows_are_learned_again_some_at_each_round(slowly):
     """About as many as there are over the rounds that there are."""
     X, ys, _ = slowly
