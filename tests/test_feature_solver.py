@@ -11,7 +11,7 @@ from oskaar import OSKAAR, SALAMI, checks, features, from_bytes, kernels, losses
 from oskaar.arrays import fit_columns, spans
 from oskaar.learners import restarts as experts
 from oskaar.solvers.geometric_restarts import RECENT, outlives
-from oskaar.solvers.kaar_features import BUFFER, COLUMNS, MANY, FeatureSolver
+from oskaar.solvers.kaar_features import BUFFER, COLUMNS, LATER, MANY, FeatureSolver
 from oskaar.solvers.qr_update import BLOCK, QRUpdate
 from oskaar.threads import one_thread
 
@@ -152,6 +152,19 @@ def test_no_round_does_much_more_than_others(rng, monkeypatch):
         assert solver.pending.n <= 2 * BUFFER + 1
         columns.clear()
         rows.clear()
+
+
+def test_solvers_fold_one_after_the_other(rng):
+    """Those that begin later have the same estimates."""
+    solvers, begun = [FeatureSolver(0.5, later=later) for later in range(LATER + 1)], [0] * (LATER + 1)
+    for t in range(1, 100):
+        z, phi = rng.normal(size=(1, 40)), rng.normal(size=(1, 2))
+        made = [solver.forecast(z) for solver in solvers]
+        for i, (solver, forecast) in enumerate(zip(solvers, made)):
+            np.testing.assert_allclose(forecast.G, made[0].G, atol=1e-12)
+            solver.update(forecast, phi)
+            begun[i] = begun[i] or (t if solver.folding else 0)
+    assert begun == [BUFFER + later for later in range(LATER + 1)]
 
 
 def test_a_saved_solver_goes_on(rng):
@@ -379,14 +392,14 @@ def test_memory_is_flat(rng, make):
 
 
 def test_exact_costs_grow(rng):
-    X = rng.normal(size=(600, 3))
+    X = rng.normal(size=(800, 3))
     learner = OSKAAR(losses.ZeroOne(2))
-    learner.partial_fit(X[:300], [0, 1] * 150)
+    learner.partial_fit(X[:400], [0, 1] * 200)  # units stay: rows are no longer kept as they came
     before = learner.cost()
-    learner.partial_fit(X[300:], [0, 1] * 150)
-    assert learner.cost().bytes > 1.7 * before.bytes  # the first 512 rows are kept as they came, until units stay
+    learner.partial_fit(X[400:], [0, 1] * 200)
+    assert learner.cost().bytes > 2 * before.bytes
     assert learner.cost().operations > 3 * before.operations
-    assert before.bytes > 8 * 300 * 300 / 2
+    assert before.bytes > 8 * 400 * 400 / 2
 
 
 @pytest.mark.parametrize(

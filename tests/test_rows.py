@@ -137,6 +137,16 @@ def test_rows_as_numbers_the_long_way():
         np.testing.assert_allclose(made[[i], :].toarray()[0], wanted, atol=1e-12)
 
 
+def test_of_many_texts_some_tell_how_common_a_word_is():
+    texts = [None, *(f"the word{i} {'odd' if i % 2 else 'even'}{i % 3}" for i in range(3000))]
+    column = column_of("a", texts, "text")
+    assert column.texts == len(texts[1::3]) == max(column.seen.values())
+    for i in range(2):
+        row = dict(sorted(column.entries([texts[i + 1]], False)[0].items()))
+        expected = naive.hashed_words("a", texts[i + 1], texts[1::3])
+        assert row == pytest.approx(dict(sorted(expected.items())), abs=1e-12)
+
+
 def test_the_schema_is_shown():
     rows, ys = mixed_rows(80)
     assert repr(Ensemble(LOSS).fit(rows, ys).schema).split("; ") == [

@@ -160,7 +160,7 @@ class Prepared:
             schema = None if block.is_read or block.schema is None else block.schema.read(block.rows)
             return None if schema is None else replace(self, schema=schema)
         done = 0 if self.encoded is None else count(self.encoded)
-        if done == kept.rows or self.schema.bag:
+        if done >= kept.rows or self.schema.bag:
             return None
         more = self.schema.encode(kept.block(done, min(done + ENCODED, kept.rows)).rows)
         return replace(self, encoded=joined(self.encoded, more) if done else more)
