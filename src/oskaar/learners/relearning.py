@@ -7,8 +7,8 @@ before that. These are the same step.
 When n rows have come, the next estimator is made of what is known of them (`OnlineLearner._assemble`). It learns them
 again, some at a time, and those that come meanwhile. It takes the place of the present one n / 4 rows later, or n / 2
 where there are many (`swap_in_turn`); up to 8 rows at once. One that knows many rows is made of these n, and of most
-of those that come meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more at
-a time. It takes the place of the present one n / 8 rows later (`swap_after`), and goes on with the accounts of that.
+of those that come meanwhile, at once (`learners.refit`), in pieces; then its experts learn the last ones, 2 or more
+at a time. It takes the place of the present one n / 8 rows later (`swap_after`), and goes on with the accounts of it.
 What many rows say is read before, in rounds of its own, and so is what their kernels have to know of labels, a pass
 at a time (`Prepared`).
 
