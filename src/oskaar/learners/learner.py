@@ -465,7 +465,7 @@ class OnlineLearner(Confidence, Predictor):
 
     def _read_anew(self, kept: KeptRounds, prepared: Prepared) -> Reading | None:
         """How rows are read from now on; None where it is as before, and they have no units."""
-        before, rows, columns = self._inputs.schema, kept.rows, self._inputs.columns_kept
+        before, rows, columns = kept.schema, kept.rows, self._inputs.columns_kept
         targets = cache(lambda: Labels(self.loss, prepared.space, kept.ys, kept.ends).Phi)
         if self._relearning is None or not self._relearning.units:
             return Reading(before, targets=targets, rows=rows, columns=columns)

@@ -101,6 +101,11 @@ class KeptRounds:
         """How many rows there are."""
         return self.ends[-1] if self.ends else 0
 
+    @property
+    def schema(self) -> Schema | None:
+        """That which the last rows were read by; the first ones by their own."""
+        return self._schema
+
     def with_rounds(self, block: Block, labels: Labels) -> KeptRounds:
         """These rounds too: as they came before a schema read them, or in memory of their own."""
         other = KeptRounds()
@@ -305,11 +310,13 @@ class Relearning:
     def growth(self, block: Block) -> int:
         """An upper bound of the memory that a block takes here."""
         kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
+        rows = self.rounds.rows + block.n
         if self.underway is None:
-            return kept
+            encoded = self.units and rows >= max(self._due, MANY)
+            return kept + encoded * min(rows, ENCODED) * nbytes(block.rows) // max(block.n, 1)
         if self.underway.refit is not None and self.underway.refitting:
             return kept + self.underway.refit.growth
-        aim = self._aim(self.underway, self.rounds.rows + block.n)
+        aim = self._aim(self.underway, rows)
         more = max(aim - self._learned_rows(self.underway), 0)
         stored = nbytes(block.rows) * (more + self.underway.inputs.n // 2) // max(block.n, 1)
         return kept + stored + self.underway.estimator.growth(more)
