@@ -271,7 +271,7 @@ def test_units_stay_until_features_take_over(slowly, monkeypatch):
 
 def test_a_refit_in_small_panels_is_the_definition(slowly, monkeypatch):
     """A run that is saved in the middle of sums and factors goes on with them."""
-    monkeypatch.setattr("oskaar.solvers.panel_sums.PANEL", 5)
+    monkeypatch.setattr("oskaar.solvers.panel_sums.WIDTH", 5)
     monkeypatch.setattr("oskaar.learners.relearning.SHARE", 5)
     X, ys, _ = slowly
     X, ys = np.concatenate([X, X + 0.1]), ys * 2

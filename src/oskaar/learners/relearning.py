@@ -48,8 +48,8 @@ LAST_UNITS = 256
 AT_ONCE, AT_A_TIME = 8, 8
 """Up to so many rows are learned again in one round; more of them by so many: fewer cost more each."""
 
-MANY = 128
-"""From so many rows on they are learned again a quarter as many at a time, over more rounds: rounds are longer."""
+GENTLY = 128
+"""From so many rows on they are learned again a quarter as many at a time, over more rounds."""
 
 LAST, SHARE = 20, 40
 """A refit is closed when so many rows are to come until the swap, which no solver folds into its factor by then.
@@ -57,7 +57,7 @@ LAST, SHARE = 20, 40
 And at most a fortieth of all rows.
 """
 
-TOGETHER, MOST_TOGETHER = 32, 256
+BLOCKS, MOST_ROWS = 32, 256
 """So many blocks of rows that are kept become one, if it has at most so many rows."""
 
 ENCODED = 1024
@@ -113,8 +113,8 @@ class KeptRounds:
         other.ends = self.ends + [self.rows + int(end) for end in labels.ends]
         blocks = [*self._blocks, block.rows.copy() if block.raw is None else block.raw]
         starts, other._names = [*self._starts, self.rows], block.names
-        if len(blocks) >= TOGETHER and self.rows + block.n - starts[-TOGETHER] <= MOST_TOGETHER:
-            blocks[-TOGETHER:], starts[-TOGETHER:] = [_all_of(blocks[-TOGETHER:])], [starts[-TOGETHER]]
+        if len(blocks) >= BLOCKS and self.rows + block.n - starts[-BLOCKS] <= MOST_ROWS:
+            blocks[-BLOCKS:], starts[-BLOCKS:] = [_all_of(blocks[-BLOCKS:])], [starts[-BLOCKS]]
         other._blocks, other._starts = blocks, starts
         other._schema, other._columns = block.schema, self._columns or block.columns
         return other
@@ -296,7 +296,7 @@ class Relearning:
             if rounds.rows < underway.swap:
                 return Advance(new._with(underway=underway))
         aim = new._aim(underway, rounds.rows)
-        few = underway.refit is None and underway.swap < MANY
+        few = underway.refit is None and underway.swap < GENTLY
         together = min(AT_A_TIME, underway.swap // 5) if few else AT_A_TIME // 4
         if rounds.rows < underway.swap and aim - new._learned_rows(underway) < together:
             return Advance(new)
@@ -312,7 +312,7 @@ class Relearning:
         kept = (nbytes(block.rows) if block.raw is None else block.raw.nbytes) + block.n * PER_ROW
         rows = self.rounds.rows + block.n
         if self.underway is None:
-            encoded = self.units and rows >= max(self._due, MANY)
+            encoded = self.units and rows >= max(self._due, GENTLY)
             return kept + encoded * min(rows, ENCODED) * nbytes(block.rows) // max(block.n, 1)
         if self.underway.refit is not None and self.underway.refitting:
             return kept + self.underway.refit.growth
@@ -387,7 +387,7 @@ class Relearning:
         self, kept: KeptRounds, prepared: Prepared, assemble: Assemble
     ) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
         """The next estimator, or what is known before it: what many rows say takes rounds of its own."""
-        more = prepared.read(kept) if self.units and kept.rows >= MANY else None
+        more = prepared.read(kept) if self.units and kept.rows >= GENTLY else None
         return more or assemble(kept, prepared)
 
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
@@ -500,7 +500,7 @@ def swap_in_turn(n: int) -> int:
     >>> [swap_in_turn(n) for n in (16, 64, 128, 1024)]
     [20, 80, 192, 1536]
     """
-    return n + (n // 4 if n < MANY else n // 2)
+    return n + (n // 4 if n < GENTLY else n // 2)
 
 
 def units_of_rows(loss: Loss) -> Relearning:

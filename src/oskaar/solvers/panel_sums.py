@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpotrf
 from oskaar.arrays import Array
 from oskaar.saved import require, require_count, require_floats, saved
 
-PANEL = 128
+WIDTH = 128
 """Columns of a panel."""
 
 
@@ -82,7 +82,7 @@ class PanelFactor:
     def advanced(self, sums: PanelSums, lam: float) -> PanelFactor:
         """With the next panel (2)."""
         S, (D, p), lo = self.S, sums.targets.shape, self.done
-        Y = sums.panels[lo // PANEL].copy()
+        Y = sums.panels[lo // WIDTH].copy()
         hi = Y.shape[1]
         Y[np.arange(hi - lo), np.arange(lo, hi)] += lam
         for i, j in _spans(lo):
@@ -115,4 +115,4 @@ def costs(columns: int, done: int = 0) -> list[int]:
 
 def _spans(columns: int) -> list[tuple[int, int]]:
     """Where each panel starts and ends."""
-    return [(lo, min(lo + PANEL, columns)) for lo in range(0, columns, PANEL)]
+    return [(lo, min(lo + WIDTH, columns)) for lo in range(0, columns, WIDTH)]
