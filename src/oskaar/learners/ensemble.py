@@ -223,8 +223,8 @@ class Ensemble(OnlineLearner):
         if self._stays(kept.rows):
             return None
         reading = self._read_anew(kept, prepared)
-        if reading is None:
-            return None
+        if not isinstance(reading, Reading):
+            return reading
         in_turn = self.loss.parts or self._own is not None
         if kept.rows >= FITTED and not in_turn and reading.learns and prepared.passes < PASSES:
             return replace(prepared, weights=reading.with_weights(1).weights, passes=prepared.passes + 1)

@@ -461,14 +461,17 @@ class OnlineLearner(Confidence, Predictor):
     def _made_of(self, kept: KeptRounds, prepared: Prepared) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
         """The inputs and the estimator that come next; None where rows are read as before, and have no units."""
         reading = self._read_anew(kept, prepared)
-        return None if reading is None else self._assemble(reading)
+        return self._assemble(reading) if isinstance(reading, Reading) else reading
 
-    def _read_anew(self, kept: KeptRounds, prepared: Prepared) -> Reading | None:
-        """How rows are read from now on; None where it is as before, and they have no units."""
+    def _read_anew(self, kept: KeptRounds, prepared: Prepared) -> Reading | Prepared | None:
+        """How rows are read from now on, or more of what that needs; None where it is as before, without units."""
         before, rows, columns = kept.schema, kept.rows, self._inputs.columns_kept
         targets = cache(lambda: Labels(self.loss, prepared.space, kept.ys, kept.ends).Phi)
         if self._relearning is None or not self._relearning.units:
             return Reading(before, targets=targets, rows=rows, columns=columns)
+        more = prepared.read(kept)
+        if more is not None:
+            return more
         reading = prepared.reading or reading_of(kept.block(0, rows))
         unchanged = reading.schema is not None and before is not None and reading.schema.like(before)
         if unchanged and reading.encoded is None and rows < (self._relearning.others or self._relearning.last):

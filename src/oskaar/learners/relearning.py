@@ -159,7 +159,12 @@ class Prepared:
         return None if self.schema is None else reading_with(self.schema, self.encoded)
 
     def read(self, kept: KeptRounds) -> Prepared | None:
-        """With the schema of all rows, then with more rows as numbers; None when all of it is there."""
+        """With the schema of all rows, then with more rows as numbers; None when all of it is there.
+
+        Few rows are read when they are needed.
+        """
+        if kept.rows < GENTLY:
+            return None
         if self.schema is None:
             block = kept.block(0, kept.rows)
             schema = None if block.is_read or block.schema is None else block.schema.read(block.rows)
@@ -363,11 +368,11 @@ class Relearning:
         n = min(1 << (rows.bit_length() - 1), self.last)
         prepared = self.prepared or Prepared(len(self.rounds.ys), swap_after(n), space)
         kept = self.rounds.first(prepared.rounds)
-        made = self._step(kept, prepared, assemble)
+        made = assemble(kept, prepared)
         while isinstance(made, Prepared):
             if rows + AT_A_TIME < prepared.swap:  # else there is no time
                 return Advance(self._with(prepared=made))
-            made = self._step(kept, made, assemble)
+            made = assemble(kept, made)
         later = self._with(prepared=None, due=rows + 1 if rows < FIRST else 2 * n)
         after = later if later.due <= self.last else None
         if made is None:
@@ -383,18 +388,11 @@ class Relearning:
             underway = self._learn(underway, rows)
         return Advance(after, underway, made=underway)
 
-    def _step(
-        self, kept: KeptRounds, prepared: Prepared, assemble: Assemble
-    ) -> tuple[Inputs, Estimator] | Refit | Prepared | None:
-        """The next estimator, or what is known before it: what many rows say takes rounds of its own."""
-        more = prepared.read(kept) if self.units and kept.rows >= GENTLY else None
-        return more or assemble(kept, prepared)
-
     def _towards(self, underway: Underway, aim: int) -> tuple[Underway, Any]:
         """The estimator under way when it has learned up to row `aim`, and a chunk that is still to be written.
 
         One chunk, at the pace of a loop, is only forecast here, and what it leaves can wait for the next round, if it
-        is not more than is learned at two times. Where there are several chunks a copy learns them.
+        is not more than twice what is learned at a time. Where there are several chunks a copy learns them.
         """
         if self._learned_rows(underway) >= aim:
             return underway, None

@@ -82,7 +82,7 @@ class PanelFactor:
     def advanced(self, sums: PanelSums, lam: float) -> PanelFactor:
         """With the next panel (2)."""
         S, (D, p), lo = self.S, sums.targets.shape, self.done
-        Y = sums.panels[lo // WIDTH].copy()
+        Y = sums.panels[lo // WIDTH].copy()  # its rows are columns of A, and then of R, but for the last triangle
         hi = Y.shape[1]
         Y[np.arange(hi - lo), np.arange(lo, hi)] += lam
         for i, j in _spans(lo):
